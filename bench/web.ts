@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net'
-import { gzipSync } from 'node:zlib'
 import { serve } from '@hono/node-server'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { buildPage } from '../scripts/build-page.ts'
@@ -29,7 +28,7 @@ declare const requestAnimationFrame: (callback: () => void) => void
 
 /** How much the page loads, and how fast it is in a real Chromium: at its start, in a long session, while an answer streams. */
 export async function web(): Promise<Result[]> {
-  const sizes = await loadSizes()
+  const sizes = [await allFiles()]
   const executablePath = findProgram('chromium')
   if (!executablePath) {
     console.log(`     not measured without Chromium: ${installCommand('chromium')}`)
@@ -37,36 +36,55 @@ export async function web(): Promise<Result[]> {
   }
   const store = createMemoryStore()
   await writeLongSession(store, 'long', { turns, size: 600 })
+  await writeLongSession(store, 'short', { turns: 20, size: 600 })
   const served = await serveAt(store)
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--enable-precise-memory-info']
   const browser = await chromium.launch({ executablePath, args: [...args, '--js-flags=--expose-gc'] })
   try {
-    return [...sizes, ...(await starts(browser, served.url)), ...(await longSession(browser, served.url))]
+    return [
+      ...sizes,
+      ...(await loads(browser, served.url)),
+      ...(await starts(browser, served.url)),
+      ...(await longSession(browser, served.url)),
+    ]
   } finally {
     await browser.close()
     await served.close()
   }
 }
 
-/** What the first screen loads, and all files together. */
-async function loadSizes(): Promise<Result[]> {
+/** All files together, as they are in the package. */
+async function allFiles(): Promise<Result> {
   const { files } = await buildPage()
-  const kb = (paths: readonly string[]): number =>
-    paths.reduce((sum, path) => sum + gzipSync(files[path]!).length, 0) / 1024
-  const html = files['/index.html']!
-  const first = [...html.matchAll(/"\.(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
   const all = Object.values(files).reduce((sum, text) => sum + Buffer.byteLength(text), 0) / 1024
-  const session = Object.keys(files).filter((path) => /\/assets\/(session-screen|rows|conversation)/.test(path))
+  return atMost('all files, KB', all, 600)
+}
+
+/** What a browser without a cache loads for the list of sessions, and for a conversation that is opened by its link. */
+async function loads(browser: Browser, url: string): Promise<Result[]> {
+  const list = await loaded(browser, `${url}/#token=${token}`, 'Sessions')
+  const conversation = await loaded(browser, `${url}/s/short#token=${token}`, 'short')
   return [
-    atMost('JavaScript of the first load, KB with gzip', kb(first.filter((path) => path.endsWith('.js'))), 60),
-    atMost('styles of the first load, KB with gzip', kb(first.filter((path) => path.endsWith('.css'))), 12),
-    atMost(
-      'JavaScript of a conversation, KB with gzip',
-      kb([...first, ...session].filter((path) => path.endsWith('.js'))),
-      60,
-    ),
-    atMost('all files, KB', all, 600),
+    atMost('JavaScript of the first load, KB with gzip', list.js, 60),
+    atMost('styles of the first load, KB with gzip', list.css, 12),
+    atMost('JavaScript of a conversation by its link, KB with gzip', conversation.js, 70),
+    atMost('styles of a conversation by its link, KB with gzip', conversation.css, 12),
   ]
+}
+
+async function loaded(browser: Browser, address: string, heading: string): Promise<{ js: number; css: number }> {
+  const page = await newPage(browser, address)
+  await page.getByRole('heading', { name: heading }).first().waitFor()
+  await page.waitForTimeout(1500) // what comes a little later counts too
+  const files = await page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .map((file) => ({ name: file.name, kb: (file as { encodedBodySize?: number }).encodedBodySize! / 1024 })),
+  )
+  await page.context().close()
+  const kb = (end: string): number =>
+    files.filter(({ name }) => name.endsWith(end)).reduce((sum, file) => sum + file.kb, 0)
+  return { js: kb('.js'), css: kb('.css') }
 }
 
 async function starts(browser: Browser, url: string): Promise<Result[]> {

@@ -1,14 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { checkPatches, type Patch } from './plant.ts'
 import type { SceneName } from './scenes.ts'
 import type { StoreKind } from './stores.ts'
-
-/** A text in the sources and its replacement in a mutant. */
-export interface Patch {
-  /** Under `src/`. */
-  readonly file: string
-  readonly find: string
-  readonly replace: string
-}
 
 /** How a mutant is detected: by crashes at these points, or by a scene with several writers. */
 export interface Detection {
@@ -158,7 +150,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())',
+        find: 'else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())',
         replace: '',
       },
       { file: append, find: 'moveHeadIfCached(database, rows, append) ?? ', replace: '' },
@@ -238,16 +230,7 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/** The patched source. A patch that does not match exactly once is an error. */
-export function patched(source: string, { file, find, replace }: Patch): string {
-  const places = source.split(find).length - 1
-  if (places !== 1)
-    throw new Error(`crash/mutants.ts: this text is ${places} times in src/${file}, not once; fix the mutant: ${find}`)
-  return source.replace(find, () => replace)
-}
-
 /** Throws if a patch no longer matches the sources. */
 export function checkMutants(): void {
-  for (const { patches } of mutants)
-    for (const patch of patches) patched(readFileSync(new URL(`../src/${patch.file}`, import.meta.url), 'utf8'), patch)
+  checkPatches(mutants.flatMap(({ patches }) => patches))
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { ChunkingContext, CodeSplittingGroup } from 'rolldown'
 import { type BuildOptions, build, type Plugin } from 'vite'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -17,7 +18,10 @@ interface BuiltPage {
 /** Builds the page, and the script and style of a replay file. */
 export async function buildPage(): Promise<BuiltPage> {
   const [page, replay] = await Promise.all([
-    buildFiles([], { modulePreload: { polyfill: false } }),
+    buildFiles([], {
+      modulePreload: { polyfill: false },
+      rolldownOptions: { output: { codeSplitting: { groups: [...groups], includeDependenciesRecursively: false } } },
+    }),
     buildFiles(onServer, {
       lib: {
         ...{ entry: join(source, 'replay/replay.tsx'), formats: ['iife'], name: 'replay' },
@@ -31,10 +35,32 @@ export async function buildPage(): Promise<BuiltPage> {
   }
 }
 
+/**
+ * Modules that are needed together are one file, which takes less room than many small ones: what every screen needs, what
+ * only a conversation needs, and what it shares with cards. Parts that a person must open first have files of their own.
+ */
+const groups: readonly CodeSplittingGroup[] = [
+  { name: 'page', tags: ['$initial'], priority: 2 },
+  {
+    name(id, modules) {
+      const needs = (file: string): boolean => needed(join(source, file), modules).has(id)
+      if (!needs('screens/session-screen.tsx') || needs('screens/sessions-screen.tsx')) return null
+      return needs('cards/pending-cards.tsx') ? 'content' : 'conversation'
+    },
+  },
+]
+
+/** The modules that a file imports, and those that they import. */
+function needed(file: string, modules: ChunkingContext): ReadonlySet<string> {
+  const found = new Set([file])
+  for (const id of found) for (const next of modules.getModuleInfo(id)?.importedIds ?? []) found.add(next)
+  return found
+}
+
 /** Modules of the page that a copy of a session does without. */
 const onServer = [
-  ...['parts/highlight.ts', 'cards/pending-card.tsx', 'session/rollback-dialog.tsx'],
-  ...['session/queued-view.tsx', 'session/call-why.tsx', 'session/wikitext.tsx'],
+  ...['parts/highlight.ts', 'parts/wikitext.tsx', 'cards/pending-card.tsx', 'session/rollback-dialog.tsx'],
+  ...['session/queued-view.tsx', 'session/call-why.tsx', 'session/is-replay.ts'],
 ]
 
 async function buildFiles(leftOut: readonly string[], options: BuildOptions): Promise<BuiltPage> {
@@ -45,7 +71,11 @@ async function buildFiles(leftOut: readonly string[], options: BuildOptions): Pr
     base: './',
     configFile: false,
     logLevel: 'error',
-    plugins: [{ name: 'without-server', load: (id) => replacementOf(id) }, lexerOnly],
+    plugins: [
+      { name: 'without-server', load: (id) => replacementOf(id) },
+      lexerOnly,
+      ...(options.lib ? [inOneFile] : []),
+    ],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
     resolve: {
       alias: { react: 'preact/compat', 'react-dom': 'preact/compat' }, // virtua is written for React
@@ -68,6 +98,23 @@ function withIconInManifest(files: Readonly<Record<string, string>>): Readonly<R
   const manifest = find(/\.webmanifest$/)
   const icon = find(/\/icon-[^/]+\.svg$/).replace(/.*\//, '')
   return { ...files, [manifest]: files[manifest]!.replace('"icon.svg"', `"${icon}"`) }
+}
+
+/** One file loads nothing later. What is imported as a whole cannot be left out in parts, and takes more room. */
+const inOneFile: Plugin = {
+  name: 'in-one-file',
+  enforce: 'pre',
+  transform: {
+    filter: { id: /\/web\/page\/.*\.tsx?$/ },
+    handler(code) {
+      const imports: string[] = []
+      const changed = code.replace(/\(await import\(('[^']+')\)\)\.(\w+)/g, (_, file: string, name: string) => {
+        imports.push(`import { ${name} as ${name}$${imports.length} } from ${file}\n`)
+        return `${name}$${imports.length - 1}`
+      })
+      return imports.join('') + changed
+    },
+  },
 }
 
 /** Of marked the page uses the lexer alone. What a bundler cannot leave out by itself is its end: an instance with all of it. */

@@ -62,7 +62,7 @@ describe('links', () => {
       [...read(page).matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => ({ page, file })),
     )
     expect(named.length).toBeGreaterThan(100)
-    const files = ['src', 'test', 'scripts', 'crash', 'bench', 'examples'].flatMap((folder) =>
+    const files = ['src', 'test', 'scripts', 'crash', 'fleet', 'bench', 'examples'].flatMap((folder) =>
       filesUnder(folder, '.ts'),
     )
     const isThere = (file: string): boolean => files.some((one) => one === file || one.endsWith(`/${file}`))

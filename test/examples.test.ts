@@ -125,6 +125,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'entry: run_ended',
   ],
   '19-web-page.ts': ['page 200', 'sessions, a stranger 401', 'sessions, ada 200'],
+  '20-fleet.ts': ['ada: 2 turns', 'bob: 2 turns', 'cyd: 2 turns', '3 runs'],
   'wiki-agent.ts': [
     '← 1 page of "garden"',
     'input-required',

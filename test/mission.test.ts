@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { countRows, formatCount, idsFromTitle, type Mission, type TestReport } from '../scripts/mission.ts'
 
@@ -140,6 +140,18 @@ describe('mission.json', () => {
   it('describes every row in at most 100 characters', () => {
     const bad = rows.filter(([, description]) => description.trim() === '' || description.length > 100)
     expect(bad).toEqual([])
+  })
+
+  it('has a test in a pseudo-terminal for each row of the terminal', () => {
+    const files = globSync('{src,test}/**/*.test.ts').map((file) => readFileSync(file, 'utf8'))
+    const drivers = files.filter((file) =>
+      /startInTerminal|startTui|startShell|startTerminalProcess|atTerminal/.test(file),
+    )
+    const titles = drivers.flatMap((file) => file.match(/(?<=['"`])(?:[A-Z]+\d+ )+/g) ?? [])
+    const proved = new Set(titles.flatMap((title) => idsFromTitle(`${title}works`)))
+    const missing = rows.map(([id]) => id).filter((id) => id.startsWith('UI') && !proved.has(id))
+    // The pictures of the docs, and tmux, which is a terminal itself.
+    expect(missing).toEqual(['UI83', 'UI85'])
   })
 
   it('uses ids that a test title can name', () => {

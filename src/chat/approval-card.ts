@@ -16,6 +16,8 @@ export interface ApprovalCard extends Card {
   readonly choices: readonly ApprovalChoice[]
   /** What each choice allows, in the words of the authority. */
   readonly words: Readonly<Partial<Record<ApprovalChoice, string>>>
+  /** A rule that `allow-project` may keep instead of what it covers, such as `shell:git commit *`; a person may change it. */
+  readonly rule?: string
   /** When it expires, in ms since the epoch, if known. */
   readonly expiresAt?: number
   /** Set when it is answered. */
@@ -45,6 +47,8 @@ export interface ApprovalAnswer {
   /** For the model. */
   readonly note?: string
   readonly calls: Readonly<Record<string, 'allow' | 'deny'>>
+  /** The rule to keep, as the person changed it. */
+  readonly rule?: string
   /** The decisions about single edits, by call. */
   readonly edits?: Readonly<Record<string, readonly EditDecision[]>>
 }
@@ -88,7 +92,8 @@ export function isPendingApproval({ callId, digest, request }: PendingCall): boo
 
 /**
  * Accepts the answer of a person, once. A choice that is not offered is refused, and the card stays open. The note is for
- * the model; `except` has the ids of calls to deny while the others are allowed, `edits` the decisions about single edits.
+ * the model; `except` has the ids of calls to deny while the others are allowed, `edits` the decisions about single edits,
+ * `rule` what "always" keeps instead.
  */
 export function answerApproval(
   card: ApprovalCard,
@@ -97,7 +102,8 @@ export function answerApproval(
     note,
     except = [],
     edits = {},
-  }: Pick<ApprovalAnswer, 'note' | 'edits'> & { readonly except?: readonly string[] } = {},
+    rule,
+  }: Pick<ApprovalAnswer, 'note' | 'edits' | 'rule'> & { readonly except?: readonly string[] } = {},
 ): CardOutcome<ApprovalCard> {
   const refused = (reason: string) => ({ isAccepted: false, card, reason }) as const
   const closed = closedReason(card)
@@ -109,6 +115,8 @@ export function answerApproval(
     return refused(
       `There is no call "${cutText(unknown, 100)}" here; except names calls of this card: ${card.calls.map(({ callId }) => callId).join(', ')}.`,
     )
+  if (rule !== undefined && (choice !== 'allow-project' || card.rule === undefined))
+    return refused('No rule can be kept here; choose one of the others.')
   const wrong = whyEditsWrong(edits, card.calls)
   if (wrong !== undefined) return refused(wrong)
   const isRefused = (callId: string): boolean =>
@@ -120,6 +128,7 @@ export function answerApproval(
   const answer: ApprovalAnswer = Object.freeze({
     choice,
     calls,
+    ...(rule !== undefined && { rule }),
     ...(decided.length > 0 && { edits: Object.fromEntries(decided) }),
     ...(note !== undefined && note.trim() !== '' && { note }),
   })
@@ -140,12 +149,17 @@ function whyEditsWrong(
 }
 
 /** The argument for `respond` of a prompt, or for `interactions.answer`. */
-export function approvalResponse({ choice, calls, edits = {}, note }: ApprovalAnswer): InteractionResponse {
+export function approvalResponse({ choice, calls, edits = {}, rule, note }: ApprovalAnswer): InteractionResponse {
   if (choice === 'deny') return { status: 'rejected', reason: note ?? 'declined' }
   const isBatch = Object.keys(calls).length > 1
   const isAllDenied = Object.values(calls).every((decision) => decision === 'deny')
   if (isAllDenied) return { status: 'rejected', reason: note ?? 'declined' }
-  const value = { ...extentOf[choice], ...(isBatch ? { calls: withEdits(calls, edits) } : editsOfFirst(edits)) }
+  const kept = rule !== undefined && { rule }
+  const value = {
+    ...extentOf[choice],
+    ...kept,
+    ...(isBatch ? { calls: withEdits(calls, edits) } : editsOfFirst(edits)),
+  }
   return { status: 'accepted', value: { ...value, ...(note !== undefined && { note }) } }
 }
 
@@ -167,11 +181,13 @@ export function approvalPendingAnswers({
   choice,
   calls,
   edits = {},
+  rule,
   note,
 }: ApprovalAnswer): readonly (readonly [callId: string, answer: PendingAnswer])[] {
   return Object.entries(calls).map(([callId, decision]) => {
     const only = edits[callId] && { edits: edits[callId] }
-    const extent = choice !== 'deny' && decision === 'allow' && { ...extentOf[choice], ...only }
+    const kept = rule !== undefined && { rule }
+    const extent = choice !== 'deny' && decision === 'allow' && { ...extentOf[choice], ...kept, ...only }
     return [callId, { decision, ...extent, ...(note !== undefined && { content: note }) }]
   })
 }
@@ -198,8 +214,17 @@ function cardOf(
     calls: Object.freeze(calls),
     choices: Object.freeze(['allow', ...wider, 'deny'] as const),
     words: Object.freeze(words),
+    ...ruleIn(offers),
     ...(expiresAt !== undefined && { expiresAt }),
   })
+}
+
+/** Only the rule of a single call: one for several would have to cover them all. */
+function ruleIn([offer, ...others]: readonly unknown[]): Pick<ApprovalCard, 'rule'> {
+  const all = Array.isArray(offer) && others.length === 0 ? offer.filter(isRecord) : []
+  const proposed = all.find(({ scope, rule }) => scope === 'project' && isRecord(rule))?.rule
+  const rule = isRecord(proposed) ? textOf(proposed.rule) : undefined
+  return rule === undefined ? {} : { rule }
 }
 
 /** The words of each choice that all calls have. */

@@ -1,6 +1,7 @@
 import { messageOf } from '../core/errors.ts'
+import type { AnswerRow } from '../view/rows.ts'
 import { type AttachedSession, attachSession } from './attached-session.ts'
-import type { ChatHost } from './chat.ts'
+import type { ChatHost, ChatSettings } from './chat.ts'
 import type { Changes, ChatStateCell } from './chat-state.ts'
 
 interface AttachedTo {
@@ -23,6 +24,8 @@ export async function attachToChat(
       if (!isCurrent(session)) return
       const { phase } = cell.now
       if (isAtWork(session) === (phase === 'idle')) cell.change({ phase: phase === 'idle' ? 'running' : 'idle' })
+      const { run } = session.view
+      if (run && run.model !== cell.now.settings.model.model) cell.change({ settings: settingsOf(session) })
       cell.show(session.view)
     },
     onDeath() {
@@ -44,7 +47,17 @@ export function attachedState(session: AttachedSession): Changes {
   const { id, view, earlierTurns } = session
   return {
     ...{ phase: isAtWork(session) ? 'running' : 'idle', view, sessionId: id, isAttached: true },
-    ...{ earlierTurns: earlierTurns || undefined, warning: undefined, isResumable: undefined, forecast: undefined },
-    settings: { model: { provider: '', model: view.run?.model ?? '' } },
+    ...{ earlierTurns: earlierTurns || undefined, warning: 'attached', isResumable: undefined, forecast: undefined },
+    settings: settingsOf(session),
+  }
+}
+
+/** What the log tells of the other process: the model of its run or of the last answer, and the folder. */
+function settingsOf({ view }: AttachedSession): ChatSettings {
+  const { run, rows, details } = view
+  const answer = rows.slice().findLast((row): row is AnswerRow => row.kind === 'answer' && row.model !== undefined)
+  return {
+    model: { provider: answer?.provider ?? '', model: run?.model ?? answer?.model ?? '' },
+    ...(details.folder !== undefined && { folder: details.folder }),
   }
 }

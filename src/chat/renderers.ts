@@ -119,8 +119,12 @@ export interface MessageKind {
 /** The usual kinds of messages, for `register({ ...messageKinds.error, render })`. */
 export const messageKinds = {
   error: kind('error', 200, ({ role, metadata }) => role === 'error' || metadata?.errorDetail !== undefined),
-  question: kind('question', 150, (message) => isOfTool(message, questionTools) || hasDetail(message, 'questionId')),
-  approval: kind('approval', 150, (message) => waitsForPermission(message)),
+  question: kind(
+    'question',
+    150,
+    (message) => isOfTool(message, questionTools) || hasDetail(message, 'questionId') || waitsFor(message, 'answer'),
+  ),
+  approval: kind('approval', 150, (message) => waitsFor(message, 'permission')),
   diff: kind('diff', 150, (message) => hasDetail(message, 'diff') || isDiff(message)),
   todo: kind('todo', 150, (message) => isOfTool(message, todoTools) || hasDetail(message, 'todos')),
   thinking: kind('thinking', 100, ({ reasoning_content }) => (reasoning_content ?? '').trim() !== ''),
@@ -148,8 +152,8 @@ const hasDetail = ({ metadata }: AgentInstanceMessage, name: string): boolean =>
   isRecord(metadata?.details) && metadata.details[name] !== undefined
 
 /** The message with the call; the question is in `workflow.pending`. */
-const waitsForPermission = ({ metadata }: AgentInstanceMessage): boolean =>
-  metadata?.calls?.some(({ waitsFor }) => waitsFor === 'permission') === true
+const waitsFor = ({ metadata }: AgentInstanceMessage, what: 'permission' | 'answer'): boolean =>
+  metadata?.calls?.some((call) => call.waitsFor === what) === true
 
 const isDiff = ({ contentType = '' }: AgentInstanceMessage): boolean =>
   /^text\/(?:x-)?(?:diff|patch)\b/i.test(contentType)

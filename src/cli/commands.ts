@@ -55,6 +55,12 @@ export const commands: readonly CommandEntry[] = [
   entry('acp', 'Serve an editor over the Agent Client Protocol', () => import('./commands/acp.ts')),
   entry('serve', 'Serve sessions and agents to other programs over HTTP', () => import('./commands/serve.ts')),
   entry(
+    'worker',
+    'Work on the sessions of a fleet, one of any number of such processes',
+    () => import('./commands/worker.ts'),
+  ),
+  entry('fleet', 'Show what the workers of a fleet do', () => import('./commands/fleet.ts')),
+  entry(
     'mcp-serve',
     'Run as an MCP server that offers the tools and the agent to other programs',
     () => import('./commands/mcp-serve.ts'),

@@ -47,10 +47,10 @@ export function joinLocalRuns({ folder }: { readonly folder: string }): JoinRun 
 const firstDelayMs = 20
 const longestDelayMs = 2000
 /** A snapshot holds a whole reply. */
-const longestEvent = 256 * 1024 * 1024
+export const longestEvent = 256 * 1024 * 1024
 
-/** Undefined for what is no event: the process may run another version. */
-function eventIn(line: InputLine): StreamedEvent | undefined {
+/** What another process streams. Undefined for what is no event: the process may run another version. */
+export function eventIn(line: InputLine): StreamedEvent | undefined {
   try {
     const event = JSON.parse('text' in line ? line.text : '')
     const isEvent = event?.durable === false && typeof event.type === 'string' && Number.isInteger(event.after)

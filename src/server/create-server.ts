@@ -1,5 +1,6 @@
 import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
+import { SessionChanges } from '../sessions/session-changes.ts'
 import { type Caller, callerOf, checkAuth, Guesses, requireScope } from './caller.ts'
 import { DraftChanges } from './draft-changes.ts'
 import { checkHostGuard, corsHeaders, guardHost } from './host-guard.ts'
@@ -10,7 +11,6 @@ import type { Route } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerDrafts, ServerOptions } from './server-options.ts'
-import { SessionChanges } from './session-changes.ts'
 import { skillsWanted } from './session-commands.ts'
 import { SessionNames } from './session-names.ts'
 import { ChosenSettings } from './session-settings.ts'
@@ -97,11 +97,12 @@ interface Context {
 }
 
 function contextOf(options: ServerOptions): Context {
-  const { store, agentFor, auth, clock = systemClock, trustsAllUsers = false } = options
+  const { store, fleet, auth, clock = systemClock, trustsAllUsers = false } = options
+  const agentFor = fleet ? noAgents : options.agentFor
   if (typeof store?.append !== 'function')
     throw new TypeError('createServer needs a store such as createSqliteStore({ path })')
   if (typeof agentFor !== 'function')
-    throw new TypeError('createServer needs agentFor({ session }), which opens an agent')
+    throw new TypeError('createServer needs agentFor({ session }), which opens an agent, or a fleet, whose workers do')
   checkAuth(auth)
   checkHostGuard(options)
   const limits = limitsOf(options.limits, 'token' in auth)
@@ -110,7 +111,7 @@ function contextOf(options: ServerOptions): Context {
   const onError = options.onError ?? ((error) => console.error('libero server:', error.message))
   const settings = new ChosenSettings()
   const work = new SessionWork({
-    ...{ store, limits, clock, onError },
+    ...{ store, limits, clock, onError, fleet },
     agentFor: async (request) => {
       const { session, summary } = request
       const skills = await skillsWanted(store, session)
@@ -121,10 +122,11 @@ function contextOf(options: ServerOptions): Context {
     mayContinue: options.mayContinue ?? (() => true),
     onChange: () => changes.nudge(),
   })
+  const byWorkers = fleet && { deliver: false }
   const server: ServerContext = {
     ...{ options, store, work, changes, limits, clock, settings },
     workspaces: new Workspaces({ store, settings, clock, open: options.workspaceFor }),
-    webhooks: new Webhooks({ store, changes, clock, onError, options: options.webhooks ?? {} }),
+    webhooks: new Webhooks({ store, changes, clock, onError, options: { ...options.webhooks, ...byWorkers } }),
     usage: new UsageBook(store),
     routes: allRoutes,
     authorityFor: options.authorityFor ?? noAuthority,
@@ -156,6 +158,10 @@ function memoryDrafts(): ServerDrafts {
       else texts.set(id, text)
     },
   }
+}
+
+const noAgents = async (): Promise<never> => {
+  throw new Problem(501, 'not_offered', 'This server runs no agents; the workers of its fleet do')
 }
 
 const noAuthority: ServerContext['authorityFor'] = async () => {

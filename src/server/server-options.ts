@@ -8,7 +8,7 @@ import type { Workflow } from '../workflow/workflow-contract.ts'
 import type { Caller, ServerAuth } from './caller.ts'
 import type { HostGuardOptions } from './host-guard.ts'
 import type { ServerLimits } from './rate-limits.ts'
-import type { AgentForRequest, AuthorityFor, ServedAgent } from './session-work.ts'
+import type { AgentForRequest, AuthorityFor, ServedAgent, ServerFleet } from './session-work.ts'
 import type { SessionWorkspace } from './session-workspace.ts'
 import type { WebhookOptions } from './webhooks/webhook.ts'
 
@@ -16,7 +16,9 @@ import type { WebhookOptions } from './webhooks/webhook.ts'
 export interface ServerOptions extends HostGuardOptions {
   readonly store: SessionStore
   /** Opens the agent that works on a session. The server closes it when the session has nothing left to do. */
-  readonly agentFor: (request: AgentForRequest) => Promise<ServedAgent>
+  readonly agentFor?: (request: AgentForRequest) => Promise<ServedAgent>
+  /** Instead of `agentFor`: runs sessions in other processes. This one then stores messages and answers, and runs nothing. */
+  readonly fleet?: ServerFleet
   /** There is no server without authentication. */
   readonly auth: ServerAuth
   /**

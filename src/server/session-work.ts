@@ -3,7 +3,8 @@ import type { Agent } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
 import { AgentError, messageOf, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
-import { inboxOf } from '../sessions/pending.ts'
+import { needsRun } from '../sessions/needs-run.ts'
+import { recordFailure } from '../sessions/record-failure.ts'
 import { loadSession } from '../sessions/session.ts'
 import { Problem, retryAfter } from './problem.ts'
 import type { SessionSettings } from './session-settings.ts'
@@ -41,6 +42,16 @@ interface SessionWorkOptions {
   readonly onError: (error: Error) => void
   /** Called when a session begins or ends to work here. */
   readonly onChange: () => void
+  /** Runs all sessions instead of this process. */
+  readonly fleet?: ServerFleet | undefined
+}
+
+/** Runs sessions in other processes: `createFleet` of `libero/durable`. */
+export interface ServerFleet {
+  /** Asks a worker to look at a session. */
+  wake(sessionId: string): Promise<void>
+  /** Stops the run of a session, wherever it runs. */
+  stop(sessionId: string): Promise<void>
 }
 
 export type AuthorityFor = (tenant: string | undefined) => Promise<Authority>
@@ -147,6 +158,12 @@ export class SessionWork {
   /** Sees to it that what waits in the session is worked on, here or by the process that has the session. */
   wake(id: string, tenant: string | undefined): void {
     if (this.#isClosed) return
+    const { fleet, onError } = this.#options
+    if (fleet) {
+      // If it fails, the workers find the session all the same, a little later.
+      fleet.wake(id).catch((cause) => onError(new Error(`No worker was told of session "${id}"`, { cause })))
+      return
+    }
     const known = this.#jobs.get(id)
     if (known) {
       known.isAgain = true
@@ -171,7 +188,8 @@ export class SessionWork {
 
   /** Looks for sessions that need attention, now and every ten seconds. */
   async start(): Promise<void> {
-    const { clock, onError } = this.#options
+    const { clock, onError, fleet } = this.#options
+    if (fleet) return // its workers look
     try {
       await this.#look()
     } catch (cause) {
@@ -206,7 +224,7 @@ export class SessionWork {
         const known = knownOf(summary)
         seen.set(summary.id, known)
         if (this.#seen.get(summary.id) === known || !(await mayContinue(summary))) continue
-        if (await this.#hasNews(summary)) this.wake(summary.id, summary.tenant)
+        if (await needsRun(store, summary)) this.wake(summary.id, summary.tenant)
       }
       cursor = page.next
       if (cursor === undefined || this.#isClosed) break
@@ -277,18 +295,6 @@ export class SessionWork {
     return served
   }
 
-  /**
-   * Whether a run could do something about it. Messages that a stopped or failed run has left in the log wait for the next
-   * message, on every server; the log says so.
-   */
-  async #hasNews({ id, attention }: SessionSummary): Promise<boolean> {
-    if (attention !== 'mail') return true
-    const { store } = this.#options
-    if ((await inboxOf(store, id)).length > 0) return true
-    const [last] = await store.read(id, { limit: 1, fromEnd: true })
-    return !(last?.type === 'run_ended' && ['aborted', 'error', 'suspended'].includes(last.status))
-  }
-
   /** The process that has the session reads its messages, unless it is just ending. */
   #recheck({ id, tenant, tries = 0 }: Job): void {
     const ms = recheckAfterMs[tries]
@@ -315,15 +321,7 @@ export class SessionWork {
     onError(new Error(message, { cause }))
     // What the host says may be about its machine.
     const told = tenant === undefined ? messageOf(cause) : 'the server could not open an agent for this session'
-    const runId = crypto.randomUUID()
-    try {
-      const session = await loadSession(store, id)
-      await session.open()
-      await session.log.append({ type: 'run_started', runId, model: '' })
-      const error = { name: 'AgentError', message: told }
-      await session.log.append({ type: 'run_ended', runId, status: 'error', stop: 'error', error })
-      await session.release()
-    } catch {} // the store failed, or another process has the session
+    await recordFailure(store, id, told)
   }
 }
 

@@ -28,10 +28,11 @@ export async function readForkPoint(
   const open = transcript.seqOf(transcript.turnWithOpenCalls?.id)
   const head = open === undefined ? atSeq : open - 1
   const history = { ...read, entries: read.entries.filter(({ seq }) => seq <= head) }
-  const { activeRun } = replay(history)
+  const { activeRun, inbox } = replay(history)
   const origin: EntryBody = { type: 'state', owner: 'fork', value: { session: id, seq: head } }
-  if (!activeRun) return { head, history, ending: [origin] }
-  // The messages of the run are delivered in the original session.
+  // Messages that wait are delivered in the original session, and in no other: the fork begins with nothing to do.
+  const withdrawn = inbox.map(({ id: input }): EntryBody => ({ type: 'withdrawn', input }))
+  if (!activeRun) return { head, history, ending: [...withdrawn, origin] }
   const end = { status: 'aborted', stop: 'forked', dropsTo: head } as const
   return { head, history, ending: [{ type: 'run_ended', runId: activeRun.id, ...end }, origin] }
 }

@@ -116,11 +116,12 @@ export abstract class LeasedLog {
     this.#parentLease = await parentLeaseOf(this.store, this.id)
     const leaseSessionId = this.#parentLease?.holder ?? this.id
     const how = { takeOver: this.#takeOverNext, create: this.log.head === 0 }
-    const { inbox, died } = await this.#lease.take(leaseSessionId, how)
+    const { inbox, died, head } = await this.#lease.take(leaseSessionId, how)
     this.#sessionsOfDeadProcess = died?.sessions
     this.#takeOverNext = false
+    const isUpToDate = leaseSessionId === this.id && head === this.#head
     if (this.log.isBroken) await this.#reloadFromStore()
-    else await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())
+    else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
     // Stop requests are accepted before `recover()`, so they still apply to a run whose process died without seeing them. A

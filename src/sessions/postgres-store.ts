@@ -3,6 +3,7 @@ import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '..
 import { failpoint, type InboxItem } from '../core/log.ts'
 import type { EntryRange, Lease, SessionStore } from '../core/store.ts'
 import { orAborted } from '../core/waiting.ts'
+import { afterCommit } from './postgres/after-commit.ts'
 import { createBlobs } from './postgres/blobs.ts'
 import { createDatabase, type Row } from './postgres/database.ts'
 import type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
@@ -12,6 +13,7 @@ import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.
 import { createListener } from './postgres/listener.ts'
 import { Looks, type Watcher } from './postgres/looks.ts'
 import { idsIn, Notices } from './postgres/notices.ts'
+import { rememberQuery } from './postgres/store-query.ts'
 import { StoredSummaries } from './postgres/stored-summaries.ts'
 import { createTables } from './postgres/tables.ts'
 import { fromText, parseStored, toId, toKey, toList, toText } from './postgres/values.ts'
@@ -52,8 +54,15 @@ export interface PostgresStoreOptions {
 
 /** A store in Postgres. */
 export interface PostgresStore extends SessionStore {
+  /** The name of the schema of its tables. */
+  readonly schema: string
   /**
-   * With `transaction`, the `sql` of `sql.begin(async (sql) => …)`, the message is sent when that transaction commits, and
+   * Runs `work` in one transaction of the store's database, which is rolled back if `work` rejects. Its `sql` may be passed to
+   * `send`. If the connection is lost, `work` is called again.
+   */
+  transaction<Result>(work: (sql: PostgresTransaction) => Promise<Result>): Promise<Result>
+  /**
+   * With `transaction`, the `sql` of `store.transaction(async (sql) => …)` or of `sql.begin(async (sql) => …)`, the message is sent when that transaction commits, and
    * not at all if it is rolled back.
    */
   send(sessionId: string, item: InboxItem, options?: { readonly transaction?: PostgresTransaction }): Promise<void>
@@ -114,7 +123,14 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     return { entries, inbox }
   }
 
-  return {
+  const store: PostgresStore = {
+    schema: name,
+
+    async transaction(work) {
+      await tables.checkWritable()
+      return database.transaction(work)
+    },
+
     async append(id, entries, fence) {
       const { epoch, head, holder = id, parent, base } = fence
       const optional = (session: string | undefined): string | null => (session === undefined ? null : toId(session))
@@ -198,9 +214,13 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         : await database.query(statement, values)
       if (!row?.sent) throw new SessionNotFoundError(id)
       failpoint('postgres.send.after')
-      if (transaction) return // the process that holds the lease is told by the commit
-      looks.wake(id, 'inbox')
-      notices.add(id)
+      const tell = (): void => {
+        looks.wake(id, 'inbox')
+        notices.add(id)
+      }
+      // Of a foreign transaction only the process that holds the lease is told, by the commit.
+      if (transaction) afterCommit(transaction, tell)
+      else tell()
     },
 
     watch(id, { after = 0, signal, inboxOnly = false }) {
@@ -233,6 +253,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       await Promise.all([leaving, noticing, database.close(), listener?.close()])
     },
   }
+  return rememberQuery(store, tables.write)
 }
 
 function checkOptions({ url, sql, listen }: PostgresStoreOptions): void {

@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { didYouMean } from '../core/nearest.ts'
-import type { Session, SessionDetails, SessionStore } from '../core/store.ts'
+import type { Session, SessionDetails, SessionStore, SessionSummary } from '../core/store.ts'
 import type { SessionOptions } from './leased-log.ts'
 import { createMemoryStore } from './stores.ts'
 
@@ -22,6 +22,16 @@ export async function loadSession(store: SessionStore, id: string, options: Sess
   checkSession('loadSession', id, options)
   const { readSession } = await import('./stored-session.ts')
   return readSession(store, id, options)
+}
+
+/** Loads a session whose summary the store has just told, with one statement less. */
+export async function loadFound(
+  store: SessionStore,
+  summary: SessionSummary,
+  options: SessionOptions,
+): Promise<Session> {
+  const { readSession } = await import('./stored-session.ts')
+  return readSession(store, summary.id, options, summary)
 }
 
 /** Loads a session, or creates it with these details if there is none. */

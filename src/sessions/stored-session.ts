@@ -10,6 +10,7 @@ import type {
   SessionDetails,
   SessionEntries,
   SessionStore,
+  SessionSummary,
   TurnPage,
 } from '../core/store.ts'
 import { syntheticResult } from '../core/tool-result.ts'
@@ -57,9 +58,14 @@ export async function openStored(
   return session
 }
 
-/** Loads an existing session. */
-export async function readSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
-  const session = await readStored(store, id, options)
+/** Loads an existing session. `summary`: what the store has just told of it. */
+export async function readSession(
+  store: SessionStore,
+  id: string,
+  options: SessionOptions,
+  summary?: SessionSummary,
+): Promise<Session> {
+  const session = await readStored(store, id, options, undefined, summary)
   if (!session) throw new SessionNotFoundError(id)
   return session
 }
@@ -69,8 +75,9 @@ async function readStored(
   id: string,
   options: SessionOptions,
   parent?: StoredSession,
+  found?: SessionSummary,
 ): Promise<StoredSession | undefined> {
-  const summary = await store.find(id)
+  const summary = found ?? (await store.find(id))
   if (!summary) return undefined
   const history = await readHistory(store, summary)
   try {

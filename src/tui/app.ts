@@ -2,7 +2,6 @@ import type { Chat, ChatNotice, OutgoingMessage } from '../chat/chat.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { createAnnouncer } from './announcer.ts'
-import { createBranch } from './dock/branch.ts'
 import { type Completions, createComposer, type RecalledMessages } from './dock/composer.ts'
 import { createDock, type LiveLines } from './dock/dock.ts'
 import type { StatusPart } from './dock/status-line.ts'
@@ -129,15 +128,15 @@ export async function runApp(options: AppOptions): Promise<void> {
   const screen = viewerScreen(output, paint)
   const announcer = createAnnouncer(output, { env, notify: options.notify })
 
-  const branch = createBranch(cwd, () => frames.changed())
   const dock = createDock({
-    ...{ chat, transcript, composer, paint, cwd, userHome, now },
+    ...{ chat, transcript, composer, paint, cwd, userHome, clock },
     isStill: isSet(env.LIBERO_REDUCED_MOTION),
     parts: options.statusLine,
     hint: () => hint,
-    branch: () => branch.name,
+    onChange: () => frames.changed(),
   })
   const draw = (): void => {
+    output._refreshSize?.()
     transcript.update(chat.state.view)
     if (foreground.isAway) return
     const { lines, caret } = dock.draw({ columns: columns(), most: surface.most, dialog })
@@ -277,6 +276,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     }
     hint = undefined
     if (!attach(key)) press(key)
+    dock.typed()
     draw() // what the person types is shown before anything else
     options.draft?.save(composer.editor.pieces())
   }
@@ -305,18 +305,15 @@ export async function runApp(options: AppOptions): Promise<void> {
       transcript.print(`${pluralize(seen.jobs, 'background job')} of the agent before ended`)
     if ((notices.at(-1)?.id ?? -1) > seen.notices) transcript.update(view)
     for (const { id, kind, text } of notices) if (id > seen.notices) transcript.print(text, kind)
-    if (phase === 'idle' && seen.phase !== phase) void branch.read() // commands may have changed it
+    if (phase === 'idle' && seen.phase !== phase) void dock.readBranch() // commands may have changed it
     seen = { notices: notices.at(-1)?.id ?? seen.notices, phase, sessionId, jobs: view.jobs.length }
     announcer.update(chat.state)
     prompts.update()
     frames.changed()
   }
 
-  const onResize = (): void => {
-    draw()
-  }
   if (options.welcome) transcript.lines(options.welcome.map((line) => cutToWidth(line, columns() - 1)))
-  output.on('resize', onResize)
+  output.on('resize', draw)
   const stopReading = keyboard.read(onKey)
   output.write(askWidth)
   options.signal?.addEventListener('abort', () => leave(), { once: true })
@@ -331,8 +328,9 @@ export async function runApp(options: AppOptions): Promise<void> {
     options.draft?.close()
     unsubscribe()
     frames.stop()
+    dock.stop()
     stopReading()
-    output.off('resize', onResize)
+    output.off('resize', draw)
     await foreground.end()
     transcript.settle()
     screen.close()

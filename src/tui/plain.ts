@@ -103,6 +103,7 @@ function lineKeyboard(): KeyRouter & { enter(line: string): void } {
       readers.push(listener)
       return () => void readers.splice(readers.lastIndexOf(listener), 1)
     },
+    pass: (key) => readers.at(-1)?.(key),
     get isCovered() {
       return readers.length > 0
     },

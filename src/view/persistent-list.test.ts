@@ -28,6 +28,7 @@ test('it has what an array has after the same changes, and earlier lists stay as
           ...[was.length, was.at(-1), was[0], undefined],
         ])
         expect(kept.slice(3, 9)).toEqual(was.slice(3, 9))
+        expect(kept.slice(-5)).toEqual(was.slice(-5))
         const changed = array.flatMap((item, i) => (i < was.length && item === was[i] ? [] : [i]))
         expect(list.changesSince(kept)).toEqual(changed)
       }

@@ -65,9 +65,11 @@ export class PersistentList<T> implements Iterable<T> {
     return new PersistentList(this.#tree, this.#depth, before, tail.slice(0, length - before))
   }
 
+  /** As that of an array: a negative number counts from the end. */
   slice(from = 0, to = this.length): T[] {
     const items: T[] = []
-    for (let i = Math.max(0, from); i < Math.min(to, this.length); i++) items.push(this.at(i) as T)
+    for (let i = Math.max(0, from < 0 ? this.length + from : from); i < Math.min(to, this.length); i++)
+      items.push(this.at(i) as T)
     return items
   }
 

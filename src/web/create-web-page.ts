@@ -8,6 +8,8 @@ export interface WebPageOptions extends Pick<HostGuardOptions, 'allowedHosts'> {
   readonly server: Pick<LiberoServer, 'fetch'>
   /** The path before the page and the routes, such as `/libero`. Default: empty. */
   readonly basePath?: string
+  /** The text of a JavaScript module that adds renderers to the page; see `RendererKit`. */
+  readonly renderers?: string
 }
 
 /** The page and its server under one address. */
@@ -17,7 +19,7 @@ export interface WebPage {
 }
 
 /** The page of Libero for a browser: sessions, what waits for a person, agents, logs, costs, rules and tools. */
-export function createWebPage({ server, basePath = '', allowedHosts }: WebPageOptions): WebPage {
+export function createWebPage({ server, basePath = '', allowedHosts, renderers }: WebPageOptions): WebPage {
   if (typeof server?.fetch !== 'function') throw new TypeError('createWebPage needs a server, as createServer makes it')
   if (basePath !== '' && !/^(\/[\w.~-]+)+$/.test(basePath))
     throw new TypeError(
@@ -25,6 +27,8 @@ export function createWebPage({ server, basePath = '', allowedHosts }: WebPageOp
     )
   const guard = allowedHosts === undefined ? {} : { allowedHosts }
   checkHostGuard(guard)
+  if (renderers !== undefined && typeof renderers !== 'string')
+    throw new TypeError(`renderers is the text of a JavaScript module, got ${typeof renderers}; read the file first`)
   let files: Promise<ReadonlyMap<string, PageFile>> | undefined
 
   return {
@@ -35,7 +39,7 @@ export function createWebPage({ server, basePath = '', allowedHosts }: WebPageOp
         guardHost(request, guard)
         if (request.method !== 'GET' && request.method !== 'HEAD')
           return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
-        const all = await (files ??= loadFiles(basePath))
+        const all = await (files ??= loadFiles(basePath, renderers))
         const isFile = path.startsWith('/assets/')
         const file = all.get(isFile ? path : '/index.html')
         return file ? await answer(request, file) : new Response('There is no such file', { status: 404 })
@@ -64,14 +68,29 @@ function pathBelow(basePath: string, path: string): string | undefined {
 
 const isOfServer = (path: string): boolean => /^\/(v1|healthz|readyz|metrics)(\/|$)/.test(path)
 
-async function loadFiles(basePath: string): Promise<ReadonlyMap<string, PageFile>> {
+async function loadFiles(basePath: string, renderers?: string): Promise<ReadonlyMap<string, PageFile>> {
   const { pageFiles } = await import('./page-files.ts')
-  const files = Object.entries(await pageFiles()).map(([path, text]): [string, PageFile] =>
+  const texts = { ...(await pageFiles()) }
+  if (renderers !== undefined) {
+    const path = `/assets/renderers-${await shortDigest(renderers)}.js`
+    texts[path] = renderers
+    texts['/index.html'] = texts['/index.html']!.replace(
+      '<title>',
+      `<meta name="libero-renderers" content=".${path}" /><title>`,
+    )
+  }
+  const files = Object.entries(texts).map(([path, text]): [string, PageFile] =>
     path === '/index.html'
       ? [path, { headers: htmlHeaders, text: text.replaceAll('"./', `"${basePath}/`) }]
       : [path, { headers: staticHeaders(path), text }],
   )
   return new Map(files)
+}
+
+/** Browsers keep a file for ever; another text has another name. */
+async function shortDigest(text: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+  return Array.from(bytes.slice(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 async function answer({ method, headers }: Request, file: PageFile): Promise<Response> {

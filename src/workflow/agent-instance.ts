@@ -8,6 +8,9 @@ import type { NewAgent, WorkflowDependencies } from './workflow-contract.ts'
 /** The ids of agents' sessions begin with this; those of other sessions do not. */
 export const agentPrefix = 'agent-'
 
+/** The lease of an agent's session: any process can take over from a dead one after so long. */
+export const agentLease = { owner: 'workflow', leaseMs: 8000 } as const
+
 const owner = 'workflow:agent'
 
 /** The record of an agent in its log; the latest counts. */
@@ -31,6 +34,9 @@ export const closedMessage = (agentId: string): string => `agent "${agentId}" is
 
 export const unknownAgentMessage = (agentId: string): string =>
   `there is no agent "${agentId}"; listAgents() names those there are`
+
+export const subAgentMessage = (agentId: string, parentAgentId: string | undefined): string =>
+  `"${agentId}" is a sub-agent of "${parentAgentId}"; speak to that one`
 
 export const takenIdMessage = (agentId: string): string =>
   `there is an agent "${agentId}" already, open or closed; send to that one, or choose another id`

@@ -11,10 +11,12 @@ interface BackgroundWorkOptions {
   readonly directory: Directory
   readonly clock: Clock
   readonly onError: (error: Error) => void
+  /** Set if other processes do the work: wakes one of them. */
+  readonly leave?: ((agentId: string) => Promise<unknown>) | undefined
 }
 
 /** How often agents are looked for that need attention: their process may have died, or a message came from another one. */
-const lookEveryMs = 10_000
+const lookEveryMs = 5000
 
 /** When a message is checked again that was left to another process: that may be ending, or be dead. */
 const recheckAfterMs = [250, 500, 1000, 2000, 4000, 8000, 16_000]
@@ -33,7 +35,7 @@ export class BackgroundWork {
 
   readonly wake: Wake = async (call) => {
     const { agentId, scheduleId, clientKey, message, isRepeating } = call
-    const { agents, onError } = this.#options
+    const { agents, onError, leave } = this.#options
     const known = await agents.find(agentId)
     const why = whyNeverWoken(agentId, known)
     if (why !== undefined) {
@@ -44,7 +46,8 @@ export class BackgroundWork {
     return agents.useForWork(agentId, async (agent) => {
       if (isRepeating && (await agent.hasUndelivered((key) => isOtherWake(key, call)))) return 'skipped'
       await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
-      void this.#resume(agentId)
+      if (leave) await leave(agentId)
+      else void this.#resume(agentId)
       return undefined
     })
   }
@@ -73,13 +76,24 @@ export class BackgroundWork {
     this.#seen = seen
   }
 
+  /** Works on an agent until nothing is left. Resolves with `submitted` if another process works on it. */
+  work(agentId: string): Promise<AgentInstanceLatestStatus> {
+    const { agents, clock } = this.#options
+    return agents.use(agentId, async (agent) => {
+      await agent.refresh()
+      if (agent.log.endReason !== undefined) return agent.status
+      if (!(await agent.importInbox())) return { state: 'submitted', modified: clock.now() }
+      return mayWork(agent) ? agent.resume() : agent.status
+    })
+  }
+
   async #resumeIfFree(agentId: string): Promise<void> {
     const { agents, onError } = this.#options
     try {
-      const hasWork = await agents.use(agentId, async (agent) => {
-        if (agent.log.endReason !== undefined || !(await agent.importInbox())) return false
-        return agent.log.endReason === undefined && agent.hasWork
-      })
+      const hasWork = await agents.use(
+        agentId,
+        async (agent) => agent.log.endReason === undefined && (await agent.importInbox()) && mayWork(agent),
+      )
       if (hasWork) void this.#resume(agentId)
     } catch (error) {
       if (agents.isClosed) return
@@ -115,7 +129,7 @@ export class BackgroundWork {
       await agents.use(agentId, async (agent) => {
         if (agent.running || !(await agent.hasMore())) return
         if (!(await agent.importInbox())) this.checkLater(agent, { state: 'submitted', modified: 0 }, tries)
-        else if (agent.log.endReason === undefined && agent.hasWork) void this.#resume(agentId)
+        else if (mayWork(agent)) void this.#resume(agentId)
       })
     } catch (error) {
       if (agents.isClosed) return
@@ -129,3 +143,6 @@ export class BackgroundWork {
     for (const cancelTimer of this.#recheckTimers.values()) cancelTimer()
   }
 }
+
+/** After its inbox was moved into the log, which may have closed it. */
+const mayWork = (agent: LiveAgent): boolean => agent.log.endReason === undefined && agent.hasWork

@@ -11,7 +11,9 @@ import type { NewAgent, WorkflowOptions, WorkflowSettings } from './workflow-con
 /** Throws on unknown or invalid options of a workflow. Definitions are checked one by one, later. */
 export function checkWorkflowOptions(options: WorkflowOptions): void {
   checkOptions('createWorkflow', options, workflowRules)
-  const { provider, definitions, handlers = {}, settings = {}, snapshots = {} } = options
+  const { provider, definitions, handlers = {}, settings = {}, snapshots = {}, work = 'here', onWork } = options
+  if (onWork && work === 'here')
+    throw new TypeError(`createWorkflow option "onWork" is for work: 'elsewhere': this process works itself`)
   if (typeof provider !== 'function' && typeof provider?.stream !== 'function')
     throw new TypeError(
       `createWorkflow needs a provider, or a function of a definition that gives one, got ${show(provider)}`,
@@ -76,6 +78,8 @@ const workflowRules: OptionRules<WorkflowOptions> = {
   withoutTools: [Array.isArray, 'a list of names'],
   snapshots: anObject,
   batchTimeoutMs: [(value) => typeof value === 'number' && value >= 0, 'a number of at least 0'],
+  work: [(value) => value === 'here' || value === 'elsewhere', '"here" or "elsewhere"'],
+  onWork: aFunction,
   maxIdleAgents: [(value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number of at least 0'],
   clock: clockRule,
   newId: aFunction,

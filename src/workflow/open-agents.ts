@@ -7,7 +7,14 @@ import { createSession, loadSession } from '../sessions/session.ts'
 import { appendOverRuns, cancelAgent } from './agent/cancel-agent.ts'
 import { checkAgent } from './agent/engine.ts'
 import { LiveAgent, type LiveAgentOptions } from './agent/live-agent.ts'
-import { closedMessage, instanceEntry, noteOf, unknownAgentMessage } from './agent-instance.ts'
+import {
+  agentLease,
+  closedMessage,
+  instanceEntry,
+  noteOf,
+  subAgentMessage,
+  unknownAgentMessage,
+} from './agent-instance.ts'
 import { type AgentChange, changedInstance } from './agent-settings.ts'
 import { type AgentInstance, resultDurationOf } from './definitions/definition.ts'
 import { Directory, readSubAgent } from './directory.ts'
@@ -61,7 +68,7 @@ export class OpenAgents {
     const { clock, newId } = dependencies
     const { id } = instance
     const store = this.#storeOf(instance)
-    const session = await createSession({ store, id, clock, newId, owner: 'workflow', ...details })
+    const session = await createSession({ store, id, clock, newId, ...agentLease, ...details })
     const agent = this.#liveAgent(instance, session)
     await agent.writer.append(instanceEntry(noteOf(instance)))
     this.#loaded.set(id, { loading: Promise.resolve(agent), agent, uses: 0 })
@@ -70,9 +77,13 @@ export class OpenAgents {
   }
 
   /** Works with an agent, which stays loaded meanwhile. Rejects for one that does not exist, and for a sub-agent. */
-  async use<Result>(agentId: string, work: (agent: LiveAgent) => Promise<Result> | Result): Promise<Result> {
+  async use<Result>(
+    agentId: string,
+    work: (agent: LiveAgent) => Promise<Result> | Result,
+    { tells }: Pick<LiveAgentOptions, 'tells'> = {},
+  ): Promise<Result> {
     this.checkOpen()
-    const loaded = this.#loaded.get(agentId) ?? { loading: this.#load(agentId), uses: 0 }
+    const loaded = this.#loaded.get(agentId) ?? { loading: this.#load(agentId, tells), uses: 0 }
     this.#loaded.delete(agentId)
     this.#loaded.set(agentId, loaded) // as the last used one
     loaded.uses++
@@ -125,22 +136,22 @@ export class OpenAgents {
     this.#releases.add(release)
   }
 
-  async #load(agentId: string): Promise<LiveAgent> {
+  async #load(agentId: string, tells: LiveAgentOptions['tells']): Promise<LiveAgent> {
     const { directory, dependencies } = this.#options
     const { store, clock, newId } = dependencies
     const instance = await directory.get(agentId)
     if (!instance) throw new Error(unknownAgentMessage(agentId))
-    if (instance.isSubAgent)
-      throw new Error(`"${agentId}" is a sub-agent of "${instance.parentAgentId}"; speak to that one`)
-    const session = await loadSession(store, agentId, { clock, newId, owner: 'workflow' })
-    const agent = this.#liveAgent(instance, session)
+    if (instance.isSubAgent) throw new Error(subAgentMessage(agentId, instance.parentAgentId))
+    const session = await loadSession(store, agentId, { clock, newId, ...agentLease })
+    const agent = this.#liveAgent(instance, session, tells)
     await agent.refresh()
     return agent
   }
 
-  #liveAgent(instance: AgentInstance, session: Session): LiveAgent {
+  #liveAgent(instance: AgentInstance, session: Session, tells?: LiveAgentOptions['tells']): LiveAgent {
     const { dependencies, updates, handlers, files } = this.#options
-    return new LiveAgent({ instance, session, store: this.#storeOf(instance), dependencies, updates, handlers, files })
+    const store = this.#storeOf(instance)
+    return new LiveAgent({ instance, session, store, dependencies, updates, handlers, files, tells })
   }
 
   #storeOf({ volatile }: AgentInstance): SessionStore {
@@ -183,6 +194,10 @@ export class OpenAgents {
     if (query.cursor !== undefined) return page
     const { agents } = await this.#volatile.list(query)
     return { ...page, agents: [...agents.map((agent) => ({ ...agent, volatile: true })), ...page.agents] }
+  }
+
+  isLoaded(agentId: string): boolean {
+    return this.#loaded.has(agentId)
   }
 
   /** The agents that are loaded or being loaded. */

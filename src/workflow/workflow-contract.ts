@@ -59,6 +59,13 @@ export interface WorkflowOptions {
   readonly snapshots?: SnapshotOptions
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
   readonly batchTimeoutMs?: number
+  /**
+   * Where models run. `elsewhere`: messages, answers and due times of schedules are recorded, and `onWork` wakes a process that
+   * works; this one runs a model in `work` only. Default `here`.
+   */
+  readonly work?: 'here' | 'elsewhere'
+  /** With `work: 'elsewhere'`: called when something was recorded for an agent, which is durable by then. */
+  readonly onWork?: (agentId: string, tenant: string | undefined) => Promise<void> | void
   /** How many idle agents stay in memory; others are loaded again when they are used. Default 100. */
   readonly maxIdleAgents?: number
   readonly clock?: Clock
@@ -83,7 +90,10 @@ export interface NewAgent {
 /** Agents made of plugins. All their state is in the store. */
 export interface Workflow {
   createAgent(definitionId: string, options?: NewAgent): Promise<AgentInstance>
-  /** Resolves when the agent is done, waits for a person, was cancelled or failed. */
+  /**
+   * Resolves when the agent is done, waits for a person, was cancelled or failed; with `submitted` if another process works
+   * on it, and with the option `work: 'elsewhere'`.
+   */
   sendMsgToAgent(
     agentId: string,
     content: string | UserContent,
@@ -168,7 +178,7 @@ export interface Workflow {
    * is streamed in this process, and the events of its sub-agents here. Resolves with a function that stops it.
    */
   follow(agentId: string, listener: EventListener): Promise<() => void>
-  /** Calls a listener with messages and states, of one agent or of all. */
+  /** Calls a listener with messages and states, of one agent or of all, from any process. */
   subscribe(agentId: string | undefined, listener: UpdateListener): () => void
   readonly schedules: ScheduleBook
   readonly definitions: readonly AgentDefinition[]
@@ -176,7 +186,15 @@ export interface Workflow {
   /** Applies from the next call and the next request on, in runs under way too. */
   updateSettings(settings: WorkflowSettings): Promise<void>
   registerToolDefinition(plugin: PluginDefinition): void
-  /** Continues interrupted work, and wakes agents by their schedules while no other process does. */
+  /**
+   * Continues what an agent has to do, until nothing is left, also with the option `work: 'elsewhere'`. Resolves with its
+   * state; with `submitted` if another process works on it. For workers of a queue.
+   */
+  work(agentId: string): Promise<AgentInstanceLatestStatus>
+  /**
+   * Continues interrupted work, and wakes agents by their schedules while no other process does. With `work: 'elsewhere'` only
+   * the latter.
+   */
   start(): Promise<void>
   /** Stops all agents and releases all resources. The next start continues their work. */
   close(): Promise<void>

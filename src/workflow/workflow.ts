@@ -1,8 +1,9 @@
 import type { MessageOptions } from '../core/agent.ts'
 import { show } from '../core/behavior.ts'
 import { createIds, systemClock } from '../core/clock.ts'
-import { parseMeta } from '../core/meta.ts'
+import { type Meta, parseMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
+import { parsePrompt } from '../core/run-options.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { readAttachedTiddlers } from '../plugins/attached-pages.ts'
@@ -18,11 +19,20 @@ import { FileHistory } from '../snapshots/file-history.ts'
 import { cancelAgent } from './agent/cancel-agent.ts'
 import { agentSettings, checkAgent } from './agent/engine.ts'
 import { checkHandlers, handlerOf } from './agent/handler-run.ts'
-import { newInstance, takenIdMessage } from './agent-instance.ts'
+import type { LiveAgent } from './agent/live-agent.ts'
+import {
+  agentLease,
+  closedMessage,
+  newInstance,
+  subAgentMessage,
+  takenIdMessage,
+  unknownAgentMessage,
+} from './agent-instance.ts'
 import { BackgroundWork } from './background-work.ts'
+import { ChangesElsewhere } from './changes-elsewhere.ts'
 import { checkNewAgent, checkSettings, checkWorkflowOptions } from './check-options.ts'
 import { readDefinitions } from './definitions/check-definition.ts'
-import type { AgentDefinition, AgentInstance } from './definitions/definition.ts'
+import type { AgentDefinition, AgentInstance, AgentSummary } from './definitions/definition.ts'
 import { Directory } from './directory.ts'
 import { Updates } from './listeners.ts'
 import { OpenAgents } from './open-agents.ts'
@@ -33,6 +43,9 @@ import type { NewAgent, Workflow, WorkflowDependencies, WorkflowOptions } from '
 
 export type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
 
+/** Many processes share the work: another one takes over the schedules of a dead one as soon as its agents. */
+const sharedOwnership = { leaseMs: agentLease.leaseMs, pollMs: 5000 }
+
 /** How many idle agents stay in memory. */
 const defaultMaxIdle = 100
 
@@ -40,7 +53,7 @@ const defaultMaxIdle = 100
 export function createWorkflow(options: WorkflowOptions): Workflow {
   checkWorkflowOptions(options)
   const { store = createMemoryStore(), clock = systemClock, newId = createIds(), knowledge, embed } = options
-  const { execution, snapshots, handlers = {} } = options
+  const { execution, snapshots, handlers = {}, work = 'here' } = options
   const onError = safeReporter(options.onError)
   const definitions = readDefinitions(options.definitions)
   checkHandlers(definitions.values(), handlers)
@@ -80,7 +93,9 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   }
   const { maxIdleAgents: maxIdle = defaultMaxIdle } = options
   const agents = new OpenAgents({ dependencies, directory, schedules, updates, handlers, files, maxIdle })
-  const background = new BackgroundWork({ agents, directory, clock, onError })
+  const leave = work === 'elsewhere' ? leaveWork : undefined
+  const background = new BackgroundWork({ agents, directory, clock, onError, leave })
+  const elsewhere = new ChangesElsewhere({ store, clock, agents, directory, updates, onError })
   let scheduler: Scheduler | undefined
   let closing: Promise<void> | undefined
 
@@ -93,6 +108,8 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   async function create(definitionId: string, given: NewAgent = {}): Promise<AgentInstance> {
     agents.checkOpen()
     checkNewAgent(given)
+    if (given.volatile && leave)
+      throw new TypeError("a volatile agent ends with its process, so it cannot be left to others by work: 'elsewhere'")
     const definition = definitionOf(definitionId)
     const instance = newInstance(definitionId, given, dependencies)
     handlerOf(instance, definition, handlers) // throws if it is not registered
@@ -110,12 +127,43 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
     const labels = { clientKey, meta: parseMeta(meta, 'the meta of sendMsgToAgent') }
+    if (leave) return record(agentId, content, labels)
     return agents.useForWork(agentId, async (agent) => {
       const status = await agent.send(await withPages(content), labels)
       background.checkLater(agent, status)
       return status
     })
   }
+
+  /** Stores a message for the process that works on the agent. Reads no log. */
+  async function record(
+    agentId: string,
+    content: UserContent,
+    { clientKey, meta }: { readonly clientKey: string; readonly meta: Meta | undefined },
+  ): Promise<AgentInstanceLatestStatus> {
+    agents.checkOpen()
+    const agent = await directory.find(agentId)
+    if (!agent) throw new Error(unknownAgentMessage(agentId))
+    if (agent.isSubAgent) throw new Error(subAgentMessage(agentId, agent.parentAgentId))
+    if (agent.closed) throw new Error(closedMessage(agentId))
+    const prompt = parsePrompt(await withPages(content)) as readonly PromptPart[]
+    await store.send(agentId, { mode: 'steer', content: prompt, clientKey, ...(meta && { meta }) })
+    return leaveWork(agentId, agent)
+  }
+
+  /** Something was recorded for an agent: wakes a process that works on it. If that fails, one finds it by itself. */
+  async function leaveWork(agentId: string, known?: AgentSummary): Promise<AgentInstanceLatestStatus> {
+    try {
+      const agent = known ?? (await directory.find(agentId))
+      await options.onWork?.(agentId, agent?.tenant)
+    } catch (cause) {
+      onError(new Error(`onWork failed for agent ${agentId}; what was recorded waits in the store`, { cause }))
+    }
+    return { state: 'submitted', modified: clock.now() }
+  }
+
+  /** Continues after an answer, here or elsewhere. */
+  const goOn = (agent: LiveAgent): Promise<AgentInstanceLatestStatus> => (leave ? leave(agent.id) : agent.resume())
 
   function readContent(method: string, given: string | UserContent): UserContent {
     const content: UserContent = typeof given === 'string' ? { text: given } : given
@@ -151,9 +199,19 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     return all.flat()
   }
 
+  /** Also hears what other processes write, until the function that it returns is called. */
+  function listen(agentId: string | undefined, stopListening: () => void): () => void {
+    const stopWatching = elsewhere.watch(agentId)
+    return () => {
+      stopListening()
+      stopWatching()
+    }
+  }
+
   async function shutDown(): Promise<void> {
     agents.refuseNew()
     background.stop()
+    elsewhere.close()
     await scheduler?.stop()
     await agents.shutDownAll()
     await files?.close()
@@ -177,15 +235,19 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     getTokens: (agentId) => agents.tokens(agentId),
     pending,
     resolveApproval: (agentId, approvalId, decision, { by = 'user', note, scope, edits } = {}) =>
-      agents.useForWork(agentId, (agent) =>
-        agent.decide(approvalId, {
+      agents.useForWork(agentId, async (agent) => {
+        await agent.pending.decide(approvalId, {
           ...{ decision, by, ...(note !== undefined && { note }) },
           ...(scope && { scope }),
           ...(edits && { edits }),
-        }),
-      ),
+        })
+        return goOn(agent)
+      }),
     answerQuestion: (agentId, questionId, answer) =>
-      agents.useForWork(agentId, (agent) => agent.answer(questionId, answer)),
+      agents.useForWork(agentId, async (agent) => {
+        await agent.pending.answer(questionId, answer) // it becomes the result of the call that asked
+        return goOn(agent)
+      }),
     rewind: (agentId, messageId) => agents.useForWork(agentId, ({ rollback }) => rollback.rewind(messageId)),
     rollback: (agentId, messageId, { force = false } = {}) =>
       agents.use(agentId, ({ rollback }) => rollback.rollback(messageId, { force })),
@@ -195,8 +257,10 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     cancelAgent: (agentId) => agents.use(agentId, cancelAgent),
     closeAgent: (agentId) => agents.close(agentId),
     deleteAgent: (agentId) => agents.delete(agentId),
-    follow: (agentId, listener) => agents.use(agentId, ({ events }) => events.follow(listener)),
-    subscribe: (agentId, listener) => updates.subscribe(agentId, listener),
+    follow: async (agentId, listener) =>
+      listen(agentId, await agents.use(agentId, ({ events }) => events.follow(listener))),
+    subscribe: (agentId, listener) => listen(agentId, updates.subscribe(agentId, listener)),
+    work: (agentId) => background.work(agentId),
     schedules: agentSchedules(schedules, (agentId) => agents.find(agentId)),
     get definitions() {
       return [...definitions.values()]
@@ -212,7 +276,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     registerToolDefinition: (plugin) => void plugins.set(plugin.toolId, definePlugin(plugin)),
     async start() {
       agents.checkOpen()
-      await background.start()
+      if (!leave) await background.start()
       if (agents.isClosed) return
       await syncHeartbeats({ schedules, definitions, directory, onError })
       if (agents.isClosed) return
@@ -220,8 +284,8 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
         const which = scheduleId === undefined ? 'a schedule' : `schedule "${scheduleId}"`
         onError(new Error(`${which} failed`, { cause: error }))
       }
-      const onTakeOver = (): void => void background.resumeAll().catch((error) => failed(error))
-      scheduler ??= createScheduler({ store, wake: background.wake, clock, onError: failed, onTakeOver })
+      const ownership = leave ? sharedOwnership : {}
+      scheduler ??= createScheduler({ store, wake: background.wake, clock, onError: failed, ...ownership })
       await scheduler.start()
     },
     close() {

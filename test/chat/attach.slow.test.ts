@@ -44,13 +44,14 @@ test('when the other process dies, the chat says so and can continue the session
   await until(chat, () => chat.state.phase === 'idle' && textOf(chat).includes('Here too.'))
 })
 
-test('UI32 libero attach shows a session of another process, and what is typed steers it', async () => {
+test('UI26 UI32 libero attach shows a session of another process, and what is typed steers it', async () => {
   const home = await temporary('attach-home-')
   const child = await startChild(join(home, 'sessions.db'), join(home, 'run'))
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const argv = [`${root}node_modules/.bin/node`, '--conditions=libero-source', `${root}src/cli/main.ts`] as const
   const terminal = startInTerminal([...argv, 'attach', 'shar'], { cwd: home, env: { LIBERO_HOME: home } })
   await terminal.see('Look.')
+  await terminal.until(/\n attached · script-1 · \/srv\/shop$/) // the mode is known to the other process alone
   child.send('go on')
   await terminal.see('I begin with a long and careful look.')
   terminal.type('also there\r')
@@ -61,6 +62,8 @@ test('UI32 libero attach shows a session of another process, and what is typed s
   terminal.type('\x1b')
   await exit
   await terminal.see('Stopped')
+  terminal.type('help\r') // the session goes on here, with the model of this process
+  await terminal.until(/› help\n[\s\S]*\n ask · [^\n]*offline/)
 })
 
 async function startChild(path: string, offers: string): Promise<ChildProcess> {

@@ -7,6 +7,7 @@ const [path, offers] = process.argv.slice(2) as [string, string]
 const store = createSqliteStore({ path })
 const closeOffer = offerLocalEvents({ folder: offers })
 const session = await createSession({ store, id: 'shared' })
+await session.setDetails({ folder: '/srv/shop' })
 const provider = scripted(
   async () => {
     process.send?.('asked')

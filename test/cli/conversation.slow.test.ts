@@ -6,7 +6,7 @@ import { atTerminal } from './sitting.ts'
 
 const here = atTerminal()
 
-test('T08 commands, files, model and mode inside a conversation; context and cost by the prices of the config; yolo looks different', async () => {
+test('T08 UI36 UI46 commands, files, model and mode inside a conversation; context and cost by the prices of the config; yolo looks different', async () => {
   const desk = here.openDesk()
   const file = join(desk.home, 'config.json')
   const config = JSON.parse(readFileSync(file, 'utf8'))
@@ -39,7 +39,7 @@ test('T08 commands, files, model and mode inside a conversation; context and cos
   await terminal.see('tokens of 2,000', 'your messages')
 })
 
-test('T09 steps are boxes, output is folded and opened by a key, jobs are visible and their end is told, resume shows the conversation', async () => {
+test('T09 UI67 UI68 steps are boxes, output is folded and opened by a key, jobs are visible and their end is told, resume shows the conversation', async () => {
   const desk = here.openDesk()
   const todos = [
     { content: 'Look around', status: 'completed' },

@@ -51,7 +51,7 @@ function sit(argv: readonly string[], { env, shell, ...size }: Seat = {}): Perso
 /** A dialog about this file, as soon as keys count. */
 const open = (name: string): RegExp => new RegExp(`command: \\w+ ${name}\\n.*▸ n  no.*Esc: no`, 's')
 
-test('each key of an approval dialog works in a real terminal', async () => {
+test('UI62 each key of an approval dialog works in a real terminal', async () => {
   const person = sit(['shell', 'touch once', 'mkdir session', 'touch no', 'touch why', 'touch arrows'])
   const steps = [
     ['once', 'y', '✓ allowed once: shell touch once'],

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from '@lydell/node-pty'
+import graphemes from '@xterm/addon-unicode-graphemes'
 import xterm from '@xterm/headless'
 import { eastAsianWidth } from 'get-east-asian-width'
 import { onTestFinished } from 'vitest'
@@ -17,6 +18,8 @@ export interface PseudoTerminal {
   /** What it made of the window's title. */
   readonly titles: readonly string[]
   readonly isAlternate: boolean
+  /** The character before the cursor. */
+  readonly beforeCursor: string
   /** The row of the screen and the column, from 0. */
   readonly cursor: { readonly row: number; readonly column: number }
   type(keys: string): void
@@ -35,17 +38,25 @@ export interface PseudoTerminalOptions {
   readonly env?: Record<string, string>
   readonly columns?: number
   readonly rows?: number
+  /** Draws grapheme clusters as one character, as newer terminals do. */
+  readonly hasGraphemes?: boolean
   /** Draws characters of ambiguous width over two columns, as East Asian terminals do. */
   readonly isAmbiguousWide?: boolean
   /** How fast it takes what the program writes. Default: at once. */
   readonly bytesPerSecond?: number
+  /** When the program is killed, if it still runs. Default: when the test is over. */
+  readonly onEnd?: (end: () => void) => void
 }
 
-/** Starts a program in a pseudo-terminal; it is killed when the test is over, if it still runs. */
+/** Starts a program in a pseudo-terminal. */
 export function startInTerminal(argv: readonly [string, ...string[]], options: PseudoTerminalOptions): PseudoTerminal {
   const { cwd = tmpdir(), env = {}, columns: cols = 80, rows = 24 } = options
   const screen = new xterm.Terminal({ cols, rows, scrollback: 20_000, allowProposedApi: true })
   if (options.isAmbiguousWide) drawAmbiguousWide(screen)
+  if (options.hasGraphemes) {
+    screen.loadAddon(new graphemes.UnicodeGraphemesAddon())
+    screen.unicode.activeVersion = '15-graphemes'
+  }
   const [file, ...args] = argv
   const child = spawn(file, args, {
     cols,
@@ -79,7 +90,8 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
       screen.write('', () => resolve(exitCode))
     }),
   )
-  onTestFinished(() => {
+  const { onEnd = onTestFinished } = options
+  onEnd(() => {
     if (!isOver) child.kill('SIGKILL')
     screen.dispose()
   })
@@ -101,6 +113,12 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
     titles,
     get isAlternate() {
       return screen.buffer.active.type === 'alternate'
+    },
+    get beforeCursor() {
+      const { active } = screen.buffer
+      const line = active.getLine(active.baseY + active.cursorY)
+      const [last, one] = [active.cursorX - 1, active.cursorX - 2].map((x) => line?.getCell(x)?.getChars() ?? '')
+      return last === '' ? one! : last! // a wide character takes two cells
     },
     get cursor() {
       return { row: screen.buffer.active.cursorY, column: screen.buffer.active.cursorX }

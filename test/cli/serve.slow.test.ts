@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, expect, vi } from 'vitest'
 import { libero } from '../../src/cli/libero.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { testInTurns } from '../soak.ts'
@@ -37,10 +37,10 @@ test('SV30 libero serve prints its address when it answers, and keeps a token th
   expect((await second.ended).code).toBe(143)
 })
 
-test('WB132 libero web listens on its last port again, and on another one if that is taken', async () => {
+test('WB132 WB135 libero web listens on its last port again, and on another one if that is taken', async () => {
   const desk = openDesk(service.url)
-  const start = async () => {
-    const running = desk.start(['web', '--no-open'])
+  const start = async (flags = ['--no-open'], env = {}) => {
+    const running = desk.start(['web', ...flags], { env })
     await running.until(/^open http:\S+\n/)
     return { ...running, port: /:(\d+)\//.exec(running.said.out)![1] }
   }
@@ -51,8 +51,24 @@ test('WB132 libero web listens on its last port again, and on another one if tha
     child.kill('SIGINT')
     await ended
   }
-  const again = await start()
+  // The program that opens the browser gets a code that logs in once, and not the token.
+  const opened = join(desk.home, 'opened')
+  mkdirSync(join(desk.home, 'bin'))
+  const opener = `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`
+  for (const name of ['xdg-open', 'open']) writeFileSync(join(desk.home, 'bin', name), opener, { mode: 0o755 })
+  const again = await start([], { PATH: `${join(desk.home, 'bin')}:${process.env.PATH}` })
   expect(again.port).toBe(beside.port)
+  if (process.platform === 'linux') {
+    const link = await vi.waitFor(() => readFileSync(opened, 'utf8'), { timeout: 10_000 })
+    const [, url, code] = /^(\S+)#token=(\S+)$/.exec(link)!
+    expect(code).not.toBe(tokenIn(desk.home))
+    const login = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${code}`, 'content-type': 'application/json', 'x-libero': '1' },
+    }
+    expect((await fetch(`${url}v1/login`, login)).headers.get('set-cookie')).toContain('HttpOnly')
+    expect((await fetch(`${url}v1/login`, login)).status).toBe(401)
+  }
   again.child.kill('SIGINT')
   await again.ended
 })

@@ -6,7 +6,8 @@ import { atTerminal } from './sitting.ts'
 const here = atTerminal()
 
 test('UI37 UI38 UI58 a session is labelled, copied from before a message, found in the tree and in the picker with its end', async () => {
-  here.service.play([{ say: 'One.' }], [{ say: 'Two.' }], [{ say: 'Three.' }])
+  const long = Array.from({ length: 60 }, (_, i) => `Line ${i}.\n\n`).join('') // the preview shows its end
+  here.service.play([{ say: 'One.' }], [{ say: `${long}Two.` }], [{ say: 'Three.' }])
   const terminal = await here.sit(here.openDesk())
   terminal.type('first\r')
   await terminal.until(/One\.[\s\S]*enter sends/)

@@ -47,6 +47,23 @@ describe('a fork', () => {
     expect(ran).toEqual(['1'])
   })
 
+  test('leaves messages that wait to the original, so that none is answered in both', async () => {
+    const { store, session, agent } = await spoken('one')
+    await session.open()
+    await session.log.append({
+      type: 'input',
+      mode: 'followUp',
+      clientKey: 'k',
+      content: [{ type: 'text', text: 'a' }],
+    })
+    const fork = await session.fork(undefined, { id: 'f' })
+    await session.release()
+    expect(fork.log.transcript.inbox).toEqual([])
+    expect((await store.find('f'))?.attention).toBeUndefined()
+    await agent.run()
+    expect(texts(session.turns)).toEqual(['user: a', 'assistant: one'])
+  })
+
   test('at a place that does not exist, or onto a session that does, is refused', async () => {
     const { session, agent } = await spoken('one')
     await agent.run({ prompt: 'a' })

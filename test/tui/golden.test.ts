@@ -14,6 +14,7 @@ const sizes = places.flatMap((place) =>
       [40, 10],
       [20, 5],
       [200, 60],
+      [400, 100],
     ] as const
   ).map(([columns, rows]) => [columns, rows, place] as const),
 )
@@ -55,7 +56,7 @@ test.for(sizes)(
 )
 
 test.for(sizes)(
-  'UI76 calls at work, done and refused, and an approval, at %i × %i %s',
+  'UI76 UI67 calls at work, done and refused, and an approval, at %i × %i %s',
   async ([columns, rows, place]) => {
     const { app, golden, ask } = await opened(columns, rows, place)
     await ask('Look around')

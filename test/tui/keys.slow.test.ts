@@ -46,7 +46,7 @@ const effects: Readonly<Record<string, ((terminal: PseudoTerminal) => Promise<un
   },
 }
 
-test('UI98 every key of the table for the input and for working does what the table says', async () => {
+test('UI98 UI61 every key of the table for the input and for working does what the table says', async () => {
   const listed = keyGroups
     .filter(({ where }) => where === 'Input line' || where === 'Working')
     .flatMap(({ keys }) => keys.map((one) => one.keys))

@@ -17,7 +17,7 @@ test.skipIf(!hasTmux)(
     const tmux = (...args: string[]): string =>
       execFileSync('tmux', ['-S', join(cwd, 'socket'), '-f', '/dev/null', ...args], { cwd, env, encoding: 'utf8' })
     onTestFinished(() => void tmux('kill-server'))
-    const command = `${tuiCommand('hello').join(' ')}; echo "exit $?"; cat`
+    const command = `${tuiCommand('slow').join(' ')}; echo "exit $?"; cat`
     tmux('new-session', '-d', '-x', '80', '-y', '24', command)
     const text = (): string => tmux('capture-pane', '-p', '-S', '-').trimEnd()
     const see = async (words: string): Promise<void> => {
@@ -28,19 +28,20 @@ test.skipIf(!hasTmux)(
     }
     await see('enter sends')
     tmux('send-keys', 'hello', 'Enter')
-    await see('How can I help?')
-    for (const [columns, rows] of [
-      ['60', '20'],
-      ['100', '30'],
-      ['80', '24'],
-    ] as const) {
-      tmux('resize-window', '-x', columns, '-y', rows)
+    await see('Line 3 of')
+    for (let i = 0; i < 5; i++) {
+      tmux('resize-window', '-x', String(60 + ((i * 37) % 60)), '-y', String(15 + ((i * 7) % 20))) // while it streams
+      // tmux tells its programs of a resize at most every 250 ms, but draws what they write in the new size at once.
       await new Promise((resolve) => setTimeout(resolve, 300))
     }
+    tmux('resize-window', '-x', '80', '-y', '24')
+    await see('Line 59 of')
+    await see('enter sends')
     tmux('send-keys', 'again', 'Enter')
-    await see('And again.')
-    for (const once of ['› hello', 'Hello there.', 'How can I help?', '› again', 'And again.'])
-      expect(text().split(once)).toHaveLength(2)
+    await see('Second.')
+    const lines = text().match(/Line \d+ of a long answer\./g)
+    expect(lines).toEqual(Array.from({ length: 60 }, (_, i) => `Line ${i} of a long answer.`))
+    for (const once of ['› hello', '› again', 'Second.']) expect(text().split(once)).toHaveLength(2)
     tmux('send-keys', 'C-d')
     await see('exit 0')
     expect(text()).not.toContain('enter sends')

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -79,7 +79,7 @@ test('UI100 nothing clears the screen, uses the alternate one, or moves above th
   for (const frame of frames) expect(frame.split('\x1b[?2026l')).toHaveLength(2)
 })
 
-test('T02 what was typed and not sent is there again after kill -9, and what was sent can be recalled', async () => {
+test('T02 UI14 UI15 what was typed and not sent is there again after kill -9, and what was sent can be recalled', async () => {
   const first = startTui('hello')
   const env = { TUI_FOLDER: join(first.cwd, 'kept') }
   const second = startTui('hello', { cwd: first.cwd, env })
@@ -89,6 +89,8 @@ test('T02 what was typed and not sent is there again after kill -9, and what was
   second.type('not sent yet')
   await second.see('› not sent yet')
   await pause(800) // a draft is stored within half a second
+  const unsent = (): string[] => globSync(join(first.cwd, 'kept/unsent/*.json'))
+  expect(unsent().map((path) => statSync(path).mode & 0o777)).toEqual([0o600])
   second.kill('SIGKILL')
   await second.ended
   const third = startTui('hello', { cwd: first.cwd, env })
@@ -99,6 +101,9 @@ test('T02 what was typed and not sent is there again after kill -9, and what was
   await third.see('› not sent yet')
   third.type('\x1b[A')
   await third.see('› sent before')
+  third.type('\r')
+  await third.see('How can I help?')
+  await third.until(() => unsent().length === 0, 'no unsent text, once it is sent')
 })
 
 test('UI79 in plain mode a conversation and an approval are lines that are written once', async () => {

@@ -33,27 +33,6 @@ test('UI80 ten megabytes are pasted with and without marks, cut anywhere, and th
   await terminal.see(`got ${wanted.length} characters, ${digestOf(wanted)}`)
 })
 
-test('UI81 after each key the cursor is at the caret, and arrows pass whole characters: joined emoji, flags, CJK, accents', async () => {
-  const app = await openApp({ provider: puppetModel() })
-  const typed = ['a', '漢', 'e\u0301', '👩‍👩‍👧', '🇩🇪', '·', '👍🏽', 'あ', '\u1112\u1161\u11ab', 'x']
-  const widths = [1, 2, 1, 2, 2, 1, 2, 2, 2, 1]
-  let column = 3
-  expect(app.screen.cursor().column).toBe(column)
-  for (const [i, text] of typed.entries()) {
-    app.type(text)
-    await app.pass(40)
-    column += widths[i]!
-    expect([text, app.screen.cursor()]).toEqual([text, { row: 1, column, isVisible: true }])
-  }
-  for (const width of widths.toReversed()) {
-    app.type('\x1b[D')
-    await app.pass(40)
-    column -= width
-    expect(app.screen.cursor().column).toBe(column)
-  }
-  await app.close()
-})
-
 test('UI82 a terminal that takes nothing makes frames wait: at most one is kept, and every line comes when it takes them', async () => {
   const model = puppetModel()
   const app = await openApp({ provider: model })

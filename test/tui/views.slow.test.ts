@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTui } from './tui-kit.ts'
 
-test('UI55 UI56 UI61 UI63 viewers open over the conversation and give the screen back as it was', async () => {
+test('UI55 UI56 UI63 viewers open over the conversation and give the screen back as it was', async () => {
   const terminal = startTui('shell')
   await terminal.see('enter sends')
   terminal.type('go\r')
@@ -15,9 +15,9 @@ test('UI55 UI56 UI61 UI63 viewers open over the conversation and give the screen
   terminal.type('/keys\r')
   await terminal.see('Input line', 'takes the last queued message back')
   expect(terminal.isAlternate).toBe(true)
-  terminal.type('q')
-  await terminal.until(() => !terminal.isAlternate, 'the main screen')
-  terminal.type('\x14') // Ctrl+T
+  terminal.type('jkqa draft\nof two lines') // all at once: what follows the q is for the input
+  await terminal.until((text) => !terminal.isAlternate && / › a draft\n {3}of two lines/.test(text), 'the input')
+  terminal.type('\x03\x14') // Ctrl+T
   await terminal.until((text) => terminal.isAlternate && text.includes('Transcript'), 'the transcript')
   await terminal.see('› go', '✓ shell echo one; echo two', '    two')
   terminal.type('\x1b')

@@ -54,6 +54,10 @@ inBrowser('around a session', (browser) => {
       await page.locator('.message', { hasText: row }).getByRole('button', { name: 'More about this' }).click()
       await page.getByRole('menuitem', { name: item }).click()
     }
+    await page
+      .getByLabel('Files to attach')
+      .setInputFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Some notes') }])
+    await page.getByRole('list', { name: 'Attached' }).getByText('notes.txt').waitFor()
     await write(page, 'A question')
     model.reply('First answer')
     await feed.getByText('First answer').waitFor()
@@ -67,6 +71,11 @@ inBrowser('around a session', (browser) => {
     await page.waitForURL((url) => !url.pathname.endsWith('/s/s'))
     const field = page.getByRole('textbox', { name: 'Message' })
     await eventually(() => field.inputValue()).toBe('A question')
+    await page.getByRole('list', { name: 'Attached' }).getByText('notes.txt').waitFor()
+    const copy = decodeURIComponent(new URL(page.url()).pathname.slice('/s/'.length))
+    // What is edited is not sent by itself.
+    expect(await served.store.find(copy)).toMatchObject({ status: 'idle' })
+    expect((await loadSession(served.store, copy)).log.transcript.inbox).toEqual([])
     await page.goBack()
     await feed.getByText('Second answer').waitFor()
     await more('A question', 'Delete')
@@ -134,6 +143,7 @@ inBrowser('around a session', (browser) => {
         parent: { session: 's', runId: 'r', callId: 'sub' },
       },
       turn('k1', 'user', text('look around')),
+      ...Array.from({ length: 40 }, (_, i) => turn(`n${i}`, 'user', text(`step ${i} of the way`))),
       turn('k2', 'assistant', text('There is a door.')),
     ])
     await parent.release()
@@ -142,6 +152,10 @@ inBrowser('around a session', (browser) => {
     await page.getByRole('listitem').filter({ hasText: 'one' }).waitFor()
     await page.getByRole('button', { name: /scout There is a door\./ }).click()
     await page.locator('.child .markdown', { hasText: 'There is a door.' }).waitFor()
+    expect(await page.locator('.child').getByText('step 2 of the way').count()).toBe(0)
+    await page.locator('.child').getByRole('button', { name: '12 earlier rows' }).click()
+    await page.locator('.child').getByText('step 2 of the way').waitFor()
+    await page.getByRole('button', { name: /scout There is a door\./ }).click()
     expect(await page.getByRole('feed').getByRole('link', { name: 'Open' }).getAttribute('href')).toBe('/s/s%2Fscout')
     const log = page.getByRole('log')
     await write(page, 'Save it')
@@ -207,7 +221,7 @@ inBrowser('around a session', (browser) => {
     await page.keyboard.press('Enter')
     await page.getByRole('menu').waitFor()
     await page.keyboard.press('ArrowDown')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Files')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Log')
     await page.keyboard.press('Escape')
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('More')
     await tabTo(/shell/)

@@ -38,11 +38,12 @@ export interface ServedPage extends TestServer {
 
 /** The page and its server on a port of this machine, until the test is over. Its agents speak a script. */
 export async function servePage(
-  options: Parameters<typeof startServer>[0] & { basePath?: string } = {},
+  options: Parameters<typeof startServer>[0] & { basePath?: string; renderers?: string } = {},
 ): Promise<ServedPage> {
-  const started = await startServer(options)
+  const { renderers, ...ofServer } = options
+  const started = await startServer(ofServer)
   const { basePath = '' } = options
-  const page = createWebPage({ server: started.server, basePath })
+  const page = createWebPage({ server: started.server, basePath, ...(renderers && { renderers }) })
   let port = 0
   let http: ReturnType<typeof serve> | undefined
   const listen = (): Promise<void> =>

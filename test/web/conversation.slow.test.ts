@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { loadSession } from '../../src/index.ts'
+import { createWikitextRenderer } from '../../src/plugins/index.ts'
 import { call } from '../../src/testing/index.ts'
 import { writeLongSession } from '../long-session.ts'
 import { tool, until } from '../server/server-kit.ts'
-import { inBrowser, openTab } from './browser-kit.ts'
-import { ended, eventually, notOffered, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+import { inBrowser, openTab, servePage } from './browser-kit.ts'
+import { ended, eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
 
 const answer = [
   'I look at it.\n\n## Findings\n\n1. One\n2. Two\n\n   with more\n\n',
@@ -64,7 +65,7 @@ inBrowser('the conversation', (browser) => {
     await page.getByText('What could it be?').waitFor()
   })
 
-  test('WB62 WB61 the end of a long session is there at once; then all of its rows, and the row in sight stays', async () => {
+  test('WB62 WB61 WB78 the end of a long session is there at once; then all of its rows, and the row in sight stays', async () => {
     const served = await serveLed()
     await writeLongSession(served.store, 'long', { turns: 3000, size: 200 })
     const writer = await loadSession(served.store, 'long')
@@ -72,7 +73,7 @@ inBrowser('the conversation', (browser) => {
     await writer.log.appendAll([turn('last', 'assistant', text('It runs.'), call('open', 'build'))])
     let letThrough = (): void => {}
     const isAllowed = new Promise<void>((resolve) => void (letThrough = resolve))
-    const page = await openTab(browser(), served.link, { mayReport: notOffered })
+    const page = await openTab(browser(), served.link)
     await page.getByRole('navigation').waitFor()
     await page.route(/entries\?after=/, async (route) => {
       await isAllowed
@@ -180,5 +181,91 @@ inBrowser('the conversation', (browser) => {
     await page.getByText(/allowed by/).waitFor()
     expect(await card.count()).toBe(0)
     await until(async () => (await served.store.find('s'))?.status === 'idle')
+  })
+
+  test('WB88 a tab that was asleep and without a network shows what happened meanwhile, once', async () => {
+    const { model, ...served } = await serveLed()
+    await served.send('POST', '/v1/sessions', { id: 's' })
+    const page = await openSession(browser(), served, 's', {
+      mayReport: /ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED/,
+    })
+    const feed = page.getByRole('feed')
+    await write(page, 'Begin')
+    model.say('A first ')
+    await feed.getByText('A first').waitFor()
+    const devtools = await page.context().newCDPSession(page)
+    await page.context().setOffline(true)
+    await devtools.send('Page.setWebLifecycleState', { state: 'frozen' })
+    model.say('part, and a second one.')
+    model.end()
+    await until(async () => (await served.store.find('s'))?.status === 'idle')
+    model.reply('An answer in the night.')
+    await served.send('POST', '/v1/sessions/s/messages', { content: 'From elsewhere' })
+    await until(async () => (await served.store.find('s'))?.turns === 4)
+    await devtools.send('Page.setWebLifecycleState', { state: 'active' })
+    await page.context().setOffline(false)
+    await feed.getByText('An answer in the night.').waitFor()
+    expect(
+      (await feed.innerText()).match(/A first part, and a second one\.|From elsewhere|in the night/g),
+    ).toHaveLength(3)
+  })
+
+  test('WB133 an embedder adds renderers: their own cards for results and approvals; one that fails is skipped', async () => {
+    const renderers = `export default ({ h, register, messageKinds, useRef, useWaiting }) => {
+      const Sign = () => {
+        const ref = useRef(null)
+        const { call, isActive, answer, words } = useWaiting(ref)
+        const press = () => answer({ decision: 'allow' })
+        return h('section', { 'aria-label': 'Sign here' }, h('b', null, 'To sign: ' + call.input.text),
+          h('p', { ref }, h('button', { disabled: !isActive, onClick: press }, 'Sign')), words)
+      }
+      const isApproval = ({ metadata }) => metadata?.calls?.[0]?.waitsFor === 'permission'
+      register({ id: 'sign', priority: 300, matches: isApproval, render: () => h(Sign) })
+      register({ id: 'fails', priority: 400, matches: 'text/csv', render() { throw new Error('on purpose') } })
+      register({ id: 'csv', priority: 50, matches: 'text/csv', render: ({ content }) =>
+        h('table', null, content.split('\\n').map((line) => h('tr', null, line.split(',').map((cell) => h('td', null, cell))))) })
+    }`
+    const { model, ...served } = await serveLed({ renderers, tools: { save: tool('save', { gated: true }) } })
+    await writeSession(served.store, 's', [
+      turn('u1', 'user', text('Count')),
+      turn('a1', 'assistant', text('I count.'), call('c1', 'count', {})),
+      ended('c1', 'apples,2\n<b>pears</b>,3', { details: { contentType: 'text/csv' } }),
+    ])
+    const page = await openSession(browser(), served, 's')
+    await page.getByRole('button', { name: /done count/ }).click()
+    await page.getByRole('cell', { name: '<b>pears</b>' }).waitFor()
+    await write(page, 'Save it')
+    model.reply('I save it.', [call('c2', 'save', { text: 'the contract' })])
+    const card = page.getByRole('region', { name: 'Sign here' })
+    await card.getByText('To sign: the contract').waitFor()
+    model.reply('Saved.')
+    await card.getByRole('button', { name: 'Sign' }).click()
+    await page.getByRole('feed').getByText('Saved.').waitFor()
+    expect(await card.count()).toBe(0)
+  })
+
+  test('WB134 wikitext is rendered by TiddlyWiki on the server and rebuilt from allowed elements', async () => {
+    const wiki = createWikitextRenderer()
+    onTestFinished(() => wiki.close())
+    const served = await servePage({ about: { wikitext: (source) => wiki.render(source) } })
+    const source = [
+      "! A title\n\n* one\n* two, ''bold''\n\n|a|b|\n\n[[site|https://example.com]] [[x|javascript:run('w1')]]",
+      '<script>run("w2")</script><img src=x onerror="run(3)"><b style="position:fixed" onclick="run(4)">text</b>',
+    ].join('\n\n')
+    await writeSession(served.store, 's', [
+      turn('u1', 'user', text('Read the page')),
+      turn('a1', 'assistant', text('I read it.'), call('c1', 'wiki', {})),
+      ended('c1', source, { details: { contentType: 'text/vnd.tiddlywiki' } }),
+    ])
+    const page = await openSession(browser(), served, 's')
+    await page.getByRole('button', { name: /done wiki/ }).click()
+    const shown = page.locator('.call-result .markdown')
+    await shown.getByRole('heading', { name: 'A title' }).waitFor()
+    expect(await shown.getByRole('listitem').allInnerTexts()).toEqual(['one', 'two, bold'])
+    expect(await shown.getByRole('cell').allInnerTexts()).toEqual(['a', 'b'])
+    expect(await shown.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')))).toEqual([
+      'https://example.com/',
+    ])
+    expect(await shown.locator('script, img, [style], [onclick]').count()).toBe(0)
   })
 })

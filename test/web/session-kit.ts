@@ -89,9 +89,6 @@ export const turn = (id: string, role: 'user' | 'assistant', ...content: readonl
 export const ended = (callId: string, output: string, more: object = {}): EntryBody =>
   ({ type: 'call_result', callId, output, outcome: 'done', ...more }) as unknown as EntryBody
 
-/** Routes that a server without workspaces does not have: the page asks, and hides what is not there. */
-export const notOffered = /status of (?:404|501)/
-
 /** A tab with a session. */
 export async function openSession(
   browser: Browser,
@@ -99,7 +96,7 @@ export async function openSession(
   path: string,
   options: BrowserContextOptions & { readonly mayReport?: RegExp } = {},
 ): Promise<OpenedPage> {
-  const page = await openTab(browser, link, { mayReport: notOffered, ...options })
+  const page = await openTab(browser, link, options)
   await page.getByRole('navigation').waitFor()
   await page.goto(`${url}/s/${path}`)
   await page.getByRole('feed').or(page.getByText('Nothing was said yet.')).first().waitFor()

@@ -53,7 +53,7 @@ inBrowser('what waits', (browser) => {
       await send('/v1/sessions', { id, title: `Session ${id}`, message: `Do ${id}`, folder: desk.cwd })
       await untilOver(id)
     }
-    const page = await openTab(browser(), link)
+    const page = await openTab(browser(), link, { mayReport: /status of 422/ })
     await untilShown(page)
     if (init) await page.addInitScript(init)
     await page.goto(`${url}/waiting`)
@@ -98,7 +98,7 @@ inBrowser('what waits', (browser) => {
     const shell = (command: string) => ({ call: 'shell', args: { command } })
     const page = await openWaiting({
       ...{ publish: shell('npm publish'), remove: shell('rm -rf build') },
-      ...{ fetch: shell('curl -s https://example.com') },
+      ...{ fetch: shell('curl -s https://example.com'), commit: shell('git commit -m one') },
     })
     const publish = card(page, 'npm publish')
     await publish.locator('.why-asked summary').click()
@@ -116,6 +116,20 @@ inBrowser('what waits', (browser) => {
     await card(page, 'rm -rf build').waitFor({ state: 'detached' })
     await card(page, 'curl -s').waitFor({ state: 'detached' })
     expect(await pending()).toContain('shell npm publish')
+
+    // The rule that the project keeps is changed on the card; one that leaves the call out is refused, with the reason.
+    const commit = card(page, 'git commit')
+    await press(commit, 'More')
+    const rule = commit.getByLabel('Or always allow')
+    expect(await rule.inputValue()).toMatch(/^shell:git commit /)
+    await rule.fill('shell:git push *')
+    await press(commit, 'Keep this rule')
+    await commit.getByRole('alert').filter({ hasText: 'does not cover' }).waitFor()
+    await rule.fill('shell:git commit -m *')
+    await press(commit, 'Keep this rule')
+    await commit.waitFor({ state: 'detached' })
+    const grants = async () => JSON.stringify((await shared().host.send('/v1/grants')).body)
+    await vi.waitFor(async () => expect(await grants()).toContain('shell:git commit -m *'), { timeout: 20_000 })
   })
 
   test('WB92 WB93 single edits, a question and a plan are decided on their cards', async () => {

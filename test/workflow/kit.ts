@@ -32,7 +32,8 @@ export function world(steps: readonly Step[], options: Partial<WorkflowOptions> 
   const workflow = createWorkflow({
     provider,
     definitions,
-    store,
+    // Every world listens to all agents; so it does not ask the store every second what others wrote.
+    store: { ...store, isOneProcess: true },
     execution: memoryExecution(),
     onError: (error) => void errors.push(error),
     ...more,

@@ -191,16 +191,21 @@ describe('an agent at work in another process', () => {
     const { asked, step } = endless()
     const plugins = [withTool('look', () => step({} as never, new AbortController().signal))]
     const definitions = [definition('look')]
-    // It hears nothing any more, and says nothing; its lease runs out by the clock of the others.
-    const dead: SessionStore = { ...kept, async *watch() {} }
-    const one = world([[call('1', 'look')]], { store: dead, clock: fakeClock(), plugins, definitions })
+    // It hears nothing, and renews its lease while its own clock goes on.
+    const deaf: SessionStore = {
+      ...kept,
+      async *watch() {},
+      lease: async (...given) => ({ ...(await kept.lease(...given)), inbox: [] }),
+    }
+    const life = fakeClock()
+    const one = world([[call('1', 'look')]], { store: deaf, clock: life, plugins, definitions })
     const { id } = await one.workflow.createAgent('helper')
     void one.workflow.sendMsgToAgent(id, 'Long work').catch(() => {})
     await asked
 
     const two = world([], { store: kept, clock, plugins, definitions })
     const first = two.workflow.cancelAgent(id).catch((error: Error) => error.message)
-    await clock.advance(11_000)
+    for (let second = 0; second < 11; second++) await Promise.all([life.advance(1000), clock.advance(1000)])
     expect(await first).toContain(`agent ${id} is at work in another process, which was told to stop and has not`)
     await clock.advance(20_000)
     await two.workflow.cancelAgent(id)

@@ -5,6 +5,7 @@ import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import type { Io } from '../io.ts'
 import { loginLink } from '../serve/login-link.ts'
+import type { OneTimeCodes } from '../serve/one-time-codes.ts'
 import type { ServeBesideOptions, ServedBeside } from '../serve/serve.ts'
 import { chosenValues } from './open-chat-agent.ts'
 
@@ -26,11 +27,13 @@ const openWeb = (flags: RunValues, io: Io): CommandWork => ({
     const serving = served.get(chat) ?? serveUntilClosed(chat, options)
     served.set(chat, serving)
     serving.catch(() => served.delete(chat)) // what is wrong may be right at the next try
-    const { address, token } = await serving
-    const link = loginLink({ address, token, path: `/s/${encodeURIComponent(sessionId)}` })
+    const { address, token, codes } = await serving
+    const path = `/s/${encodeURIComponent(sessionId)}`
+    const link = loginLink({ address, token, path })
     screen.print(`This session on a page, until this program ends: ${link}`, { isRaw: true })
     const { openBrowser } = await import('../../auth/open-browser.ts')
-    await openBrowser(link).catch(() => screen.print('No browser could be opened; open the address above yourself.'))
+    const once = loginLink({ address, token: codes.codeFor(token), path })
+    await openBrowser(once).catch(() => screen.print('No browser could be opened; open the address above yourself.'))
     await followWhenIdle(chat, sessionId)
   },
 })
@@ -43,20 +46,26 @@ function servedValues({ 'no-session': _, ...flags }: RunValues, { profile, ...se
 }
 
 /** One server for each chat, however often it is asked for. */
-const served = new WeakMap<Chat, Promise<ServedBeside>>()
+const served = new WeakMap<Chat, Promise<ServedPage>>()
 
-async function serveUntilClosed(chat: Chat, options: ServeBesideOptions): Promise<ServedBeside> {
-  const [{ serveBeside }, { createWebPage }] = await Promise.all([
+interface ServedPage extends ServedBeside {
+  readonly codes: OneTimeCodes
+}
+
+async function serveUntilClosed(chat: Chat, options: ServeBesideOptions): Promise<ServedPage> {
+  const [{ serveBeside }, { OneTimeCodes }, { createWebPage }] = await Promise.all([
     import('../serve/serve.ts'),
+    import('../serve/one-time-codes.ts'),
     import('../../web/create-web-page.ts'),
   ])
-  const beside = await serveBeside((server) => createWebPage({ server }).fetch, options)
+  const codes = new OneTimeCodes()
+  const beside = await serveBeside((server) => codes.loggingIn(createWebPage({ server }).fetch), options)
   const unsubscribe = chat.subscribe(() => {
     if (chat.state.phase !== 'closed') return
     unsubscribe()
     void beside.close()
   })
-  return beside
+  return { ...beside, codes }
 }
 
 /** From then on the terminal shows what the page does too: a chat that is attached follows the session wherever it runs. */

@@ -24,6 +24,11 @@ export const serveFlags = {
     value: 'host',
     says: 'A host of this machine or network that webhooks may lead to, such as localhost:8080; default: public ones only',
   },
+  fleet: {
+    type: 'string',
+    value: 'file',
+    says: 'Serve the sessions of a fleet, whose workers run them: the module for libero worker --config',
+  },
   ...servedFlags,
   cwd: { ...runFlags.cwd, says: 'The folder for sessions that have none' },
 } as const satisfies Flags
@@ -47,6 +52,7 @@ export const command = defineCommand({
       says: 'For other machines; put a proxy with TLS before it',
     },
     { line: 'libero serve --profile plan', says: 'Agents that read and change nothing' },
+    { line: 'libero serve --fleet fleet.ts --port 7777', says: 'In front of any number of libero worker processes' },
   ],
   run: async ({ values }, io) => (await import('../serve/serve.ts')).serve(checkServe(values), io),
 })

@@ -123,8 +123,16 @@ export const loopback = ['localhost', '127.0.0.1', '[::1]']
 
 /** The flags of `libero run` that an agent of a session gets. */
 function agentFlags(values: ServeValues): RunValues {
-  const { port: _, host: __, 'allowed-host': ___, 'allowed-origin': ____, 'webhook-host': _____, ...more } = values
-  const { cwd: ______, ...flags } = more
+  const {
+    port,
+    host,
+    fleet,
+    cwd,
+    'allowed-host': hosts,
+    'allowed-origin': origins,
+    'webhook-host': hooks,
+    ...flags
+  } = values
   return flags
 }
 

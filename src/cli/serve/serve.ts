@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { messageOf } from '../../core/errors.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { LiberoServer } from '../../server/create-server.ts'
-import { CliError, exitCodes } from '../cli-error.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { untilStopped } from '../until-stopped.ts'
+import { addressOf, listen, loadNodeServer, onSecondSignal } from './node-server.ts'
 import { type OpenedServer, openServer } from './open-server.ts'
 import { serverToken } from './server-token.ts'
 
@@ -40,11 +40,11 @@ interface Serving {
 
 /** Serves the sessions and agents of this user until a signal arrives. */
 export async function serveUntilStopped(values: ServeValues, io: Io, serving: Serving): Promise<number> {
-  const makeServer = await loadNodeServer()
+  const makeServer = await loadNodeServer('libero serve')
   const cwd = await resolveCwd(values.cwd, io)
   const { token, notice } = await serverToken(io)
   const notify = oncePerMinute((text) => io.err(`libero: ${text}`))
-  const opened = await openServer(values, { io, cwd, token, notify })
+  const opened = await open(values, { io, cwd, token, notify })
   const quitAtSecond = onSecondSignal(io)
   try {
     const exitCode = await untilStopped(io, async (signal) => {
@@ -67,6 +67,12 @@ export async function serveUntilStopped(values: ServeValues, io: Io, serving: Se
   }
 }
 
+async function open(values: ServeValues, options: Parameters<typeof openServer>[1]): Promise<OpenedServer> {
+  const { fleet } = values
+  if (fleet === undefined) return openServer(values, options)
+  return (await import('./open-fleet-server.ts')).openFleetServer({ ...values, fleet }, options)
+}
+
 /** A server of this user's sessions beside other work of this process, at any free port of this machine. */
 export interface ServedBeside {
   readonly address: string
@@ -87,7 +93,7 @@ export async function serveBeside(
   fetchOf: Serving['fetchOf'],
   { values, io, cwd, notify }: ServeBesideOptions,
 ): Promise<ServedBeside> {
-  const makeServer = await loadNodeServer()
+  const makeServer = await loadNodeServer('libero web')
   const { token } = await serverToken(io)
   const opened = await openServer(values, { io, cwd, token, notify: oncePerMinute(notify) })
   const http = makeServer(fetchOf(opened.server))
@@ -113,50 +119,10 @@ function oncePerMinute(show: (text: string) => void): (text: string) => void {
   }
 }
 
-/** The HTTP server of Node around a handler. Its package is loaded here, before anything is opened. */
-async function loadNodeServer(): Promise<(fetch: LiberoServer['fetch']) => Server> {
-  const [{ createAdaptorServer }] = await Promise.all([import('@hono/node-server'), import('hono')]).catch((cause) => {
-    throw new CliError(
-      'libero serve and libero web need the packages hono and @hono/node-server; install them with: npm install hono @hono/node-server',
-      exitCodes.error,
-      { cause },
-    )
-  })
-  const serverOptions = { requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 16_384 }
-  return (fetch) =>
-    createAdaptorServer({ fetch: (request) => fetch(request), serverOptions, overrideGlobalObjects: false }) as Server
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new CliError(`cannot listen at ${host} port ${port}: ${messageOf(cause)}; choose another with --port`, 1, {
-          cause,
-        }),
-      ),
-    )
-    server.listen(port, host, resolve)
-  })
-}
-
 async function listenAgain(server: Server, portFile: string, host: string): Promise<void> {
   const kept = Number((await readTextIfThere(portFile))?.trim())
   const last = Number.isInteger(kept) && kept > 0 && kept < 65_536 ? kept : 0
   await listen(server, last, host).catch(() => listen(server, 0, host)) // another program may have it now
   const { port } = server.address() as AddressInfo
   if (port !== last) await writeFileAtomic(portFile, `${port}\n`)
-}
-
-function addressOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
-/** The first signal lets runs be left in order; a person who asks twice does not want to wait. */
-function onSecondSignal(io: Io): () => void {
-  let count = 0
-  return io.onSignal(() => {
-    if (++count > 1) io.quit(exitCodes.interrupted)
-  })
 }

@@ -46,7 +46,11 @@ export const aboutRoutes: readonly Route[] = [
         ...{ version, user: caller.user, ...(names.tenant !== undefined && { tenant: names.tenant }) },
         scopes: allScopes.filter((scope) => hasScope(caller, scope)),
         ...(await place?.(caller)),
-        offers: [...functions, ...(options.workflowFor ? ['agents'] : [])].sort(),
+        offers: [
+          ...functions,
+          ...(options.workflowFor ? ['agents'] : []),
+          ...(options.workspaceFor ? ['workspaces'] : []),
+        ].sort(),
       })
     },
   },

@@ -111,9 +111,10 @@ export const messageRoutes: readonly Route[] = [
     scope: 'send',
     summary: 'Stops the run under way, in whichever process it runs. The log says when it has stopped',
     answers: { 202: { description: 'It is being stopped; without a run nothing happens' } },
-    async handle({ params, names, caller, server: { store, work } }) {
+    async handle({ params, names, caller, server: { store, work, options } }) {
       const { id, isHeld } = await names.find(store, params.id!)
-      if (!work.stop(id) && isHeld)
+      if (options.fleet) await options.fleet.stop(id)
+      else if (!work.stop(id) && isHeld)
         await store.send(id, {
           mode: 'stop',
           clientKey: `stop/${crypto.randomUUID()}`,

@@ -1,5 +1,8 @@
 import type { SessionAnswer } from '../../authority/answer-session.ts'
-import { SessionNotFoundError } from '../../core/errors.ts'
+import { type ProposedRule, readGrantRule } from '../../authority/grants/grant-rule.ts'
+import { CodedError, SessionNotFoundError } from '../../core/errors.ts'
+import { questionAbout } from '../../core/interaction.ts'
+import { isRecord } from '../../core/is-record.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
@@ -57,6 +60,12 @@ export const pendingRoutes: readonly Route[] = [
           description: 'How long an allow counts. Default once',
         },
         where: { type: 'string', enum: ['outside'], description: 'Its commands run outside any sandbox' },
+        rule: {
+          type: 'string',
+          maxLength: 1000,
+          description:
+            'With the scope project: the rule to keep, such as `shell:git commit *`, if the choice offers one',
+        },
         edits: {
           type: 'array',
           items: {},
@@ -70,6 +79,7 @@ export const pendingRoutes: readonly Route[] = [
         schema: { type: 'object', required: ['callId'], properties: { callId: { type: 'string' } } },
         example: { callId: 'toolu_1' },
       },
+      422: { description: 'The rule cannot be kept: it does not cover the call, or covers too much' },
       409: { description: 'It was answered before, or is another call than the one that was shown' },
     },
     handle: answerCall,
@@ -141,6 +151,7 @@ export async function answerCall({ params, body, caller, names, server }: Call):
   else if (decision === 'deny')
     await session.answer(callId, { decision, by, ...(content !== undefined && { content }) })
   else {
+    if (extent.rule !== undefined) refuseRule(extent.rule, extent.scope, questionAbout(call.request, callId).choices)
     const answer = {
       decision: 'allow',
       by,
@@ -151,6 +162,19 @@ export async function answerCall({ params, body, caller, names, server }: Call):
   }
   work.wake(await rootOf(store, id), await tenantOf(store, id))
   return json({ callId }, 202)
+}
+
+/** A rule that cannot be kept would keep nothing: the person gets to know why, and the call waits on. */
+function refuseRule(rule: string, scope: string | undefined, choices: unknown): void {
+  const offered = (Array.isArray(choices) ? choices.filter(isRecord) : []).find((one) => one.scope === 'project')?.rule
+  if (scope !== 'project' || !isRecord(offered))
+    throw badRequest('A rule is kept with the scope project, where the choices of the call offer one; leave it out')
+  try {
+    readGrantRule(rule, offered as unknown as ProposedRule)
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error
+    throw new Problem(422, 'invalid_rule', error.sentence)
+  }
 }
 
 /** A call of a sub-agent is continued by the session at the root. */

@@ -16,6 +16,13 @@ export interface Cursor {
   readonly of: number
 }
 
+/** An event that was not accepted yet. */
+export interface Tried extends Cursor {
+  readonly tries: number
+  /** When it is tried again. */
+  readonly nextAt: number
+}
+
 /** The webhook with all cursors. Between two such entries, each delivery adds one that has a cursor alone. */
 interface Page extends Webhook {
   readonly since: number
@@ -25,6 +32,7 @@ interface Page extends Webhook {
 
 const pageOwner = 'webhook'
 const cursorOwner = 'webhook:cursor'
+const triedOwner = 'webhook:tried'
 const leaseMs = 30_000
 
 /** Stores a new webhook, as a session of its own: every store has those, with leases and entries that survive a crash. */
@@ -50,6 +58,8 @@ export async function createWebhook(
 export class WebhookBook {
   readonly id: string
   readonly cursors = new Map<string, Cursor>()
+  /** The event of each session that failed last, if those who deliver note that. */
+  readonly tried = new Map<string, Tried>()
   webhook: Webhook = { url: '', events: [], secret: '', createdAt: 0 }
   /** Of a session without a cursor, everything before this time needs nothing more. */
   since = 0
@@ -89,6 +99,11 @@ export class WebhookBook {
     } else if (entry.type === 'state' && entry.owner === cursorOwner) {
       const [session, seq, of] = entry.value as [string, number, number]
       this.cursors.set(session, { seq, of })
+      this.tried.delete(session)
+      this.moves++
+    } else if (entry.type === 'state' && entry.owner === triedOwner) {
+      const [session, seq, of, tries, nextAt] = entry.value as [string, number, number, number, number]
+      this.tried.set(session, { seq, of, tries, nextAt })
       this.moves++
     }
   }
@@ -131,6 +146,17 @@ export class WebhookBook {
   /** Notes that a session is delivered up to an entry. */
   async move({ id, createdAt }: SessionSummary, seq: number): Promise<void> {
     await this.#append({ type: 'state', owner: cursorOwner, value: [id, seq, createdAt] })
+  }
+
+  /** Notes that an event was not accepted, so that another process goes on with the number of tries. */
+  async noteTry({ id, createdAt }: SessionSummary, { seq, tries, nextAt }: Omit<Tried, 'of'>): Promise<void> {
+    await this.#append({ type: 'state', owner: triedOwner, value: [id, seq, createdAt, tries, nextAt] })
+  }
+
+  /** How often an event was tried in vain; absent if it was not, or is delivered. */
+  triedOf({ id, createdAt }: SessionSummary, seq: number): Tried | undefined {
+    const tried = this.tried.get(id)
+    return tried?.of === createdAt && tried.seq === seq ? tried : undefined
   }
 
   /** Writes a page, so that the entries before it need not be read again. */

@@ -18,6 +18,11 @@ interface WebhookDeliveryOptions {
   readonly poster: WebhookPoster
   readonly clock: Clock
   readonly onError: (error: Error) => void
+  /**
+   * Set if the caller looks at a session again by itself: nothing waits here for a receiver that failed, or for another process
+   * that delivers.
+   */
+  readonly later?: (summary: SessionSummary, ms: number) => void
 }
 
 /** A session that is being looked at or delivered. */
@@ -27,6 +32,18 @@ interface Lane {
   isAgain: boolean
   /** The entry before the event that is being delivered. */
   position?: Cursor
+  /** Resolves when the session needs nothing more for now. */
+  done?: Promise<void>
+}
+
+/** The receiver failed, and the session is looked at again after a while. */
+class TryLater extends Error {
+  readonly ms: number
+
+  constructor(ms: number) {
+    super('the receiver failed')
+    this.ms = ms
+  }
 }
 
 /** An event is tried again for so long, and at least `leastTries` times if it was older when a server first tried. */
@@ -34,6 +51,8 @@ const retryForMs = 3 * 86_400_000
 const leastTries = 5
 const firstRetryMs = 2000
 const longestRetryMs = 2 * 3_600_000
+/** When a session is looked at again of which another process is delivering something. */
+const againMs = 1000
 
 /** Requests under way at a time, and sessions; of further ones a later sweep takes care. */
 const maxRequests = 4
@@ -72,8 +91,8 @@ export class WebhookDelivery {
     this.#names = new SessionNames(options.tenant)
   }
 
-  /** Looks at a session that may have changed, and delivers what it has. */
-  notice(summary: SessionSummary): void {
+  /** Looks at a session that may have changed, and delivers what it has. Resolves when it needs nothing more for now. */
+  async notice(summary: SessionSummary): Promise<void> {
     const { id, head } = summary
     if (this.#closing.signal.aborted || isWebhookId(id) || !id.startsWith(this.#names.prefix)) return
     const known = this.#lanes.get(id)
@@ -81,10 +100,25 @@ export class WebhookDelivery {
     else if (head <= (this.#seenOf(summary) ?? -1)) return
     else if (this.#lanes.size >= maxLanes) this.isBehind = true
     else {
-      const lane = { summary, isAgain: true }
+      const lane: Lane = { summary, isAgain: true }
       this.#lanes.set(id, lane)
-      this.#do(() => this.#deliverLane(lane).finally(() => this.#lanes.delete(id)))
+      const deliver = () => this.#deliverLane(lane).catch((error) => this.#leaveLane(lane, error))
+      lane.done = this.#do(() => deliver().finally(() => this.#lanes.delete(id)))
     }
+    await this.#lanes.get(id)?.done
+  }
+
+  /** Whether something is being delivered. */
+  get isBusy(): boolean {
+    return this.#work.size > 0
+  }
+
+  #leaveLane({ summary }: Lane, error: unknown): void {
+    const { later } = this.#options
+    const isOver = this.#closing.signal.aborted || error instanceof SessionNotFoundError
+    if (!isOver) later?.(summary, error instanceof TryLater ? error.ms : againMs)
+    const isLater = error instanceof TryLater || (later && error instanceof SessionBusyError)
+    if (!isLater) throw error
   }
 
   /** Before a sweep: reads what other processes delivered. Resolves with the time at which the sweep has to begin. */
@@ -97,7 +131,7 @@ export class WebhookDelivery {
     this.isBehind = false
     for (const id of book.outstanding) {
       const summary = await store.find(id)
-      if (summary) this.notice(summary)
+      if (summary) void this.notice(summary)
     }
     return book.since
   }
@@ -132,11 +166,12 @@ export class WebhookDelivery {
   }
 
   /** Gives the lease back when no work is left. */
-  #do(work: () => Promise<void>): void {
+  #do(work: () => Promise<void>): Promise<void> {
     const done: Promise<void> = work()
       .catch((error) => this.#failed(error))
       .then(() => this.#releaseAfter(done))
     this.#work.add(done)
+    return done
   }
 
   async #releaseAfter(work: Promise<void>): Promise<void> {
@@ -214,18 +249,26 @@ export class WebhookDelivery {
   }
 
   /** Resolves when the receiver has accepted the event, or when it is given up. Rejects if it stays undelivered for now. */
-  async #deliver(entry: EventEntry, { id }: SessionSummary): Promise<void> {
-    const { store, clock, onError } = this.#options
+  async #deliver(entry: EventEntry, summary: SessionSummary): Promise<void> {
+    const { id } = summary
+    const { store, clock, onError, book, later } = this.#options
+    const before = later ? book.triedOf(summary, entry.seq) : undefined
+    if (before && before.nextAt > clock.now()) throw new TryLater(before.nextAt - clock.now())
     const root = (await parentLeaseOf(store, id))?.holder
     const message = webhookMessage(entry, this.#names.shown(id), root && this.#names.shown(root))
-    for (let tries = 1; ; tries++) {
+    for (let tries = (before?.tries ?? 0) + 1; ; tries++) {
       const problem = await this.#post(message)
       if (problem === undefined) return void (this.#isFailing = false)
       if (clock.now() - entry.at >= retryForMs && tries >= leastTries)
         return onError(new Error(`${this.#name} was not told about an event within 3 days: ${problem}`))
       if (!this.#isFailing) onError(new Error(`${this.#name} is tried again, its receiver failed: ${problem}`))
       this.#isFailing = true
-      await sleep(retryMs(tries), { clock, signals: [this.#signal] })
+      const ms = retryMs(tries)
+      if (later) {
+        await book.noteTry(summary, { seq: entry.seq, tries, nextAt: clock.now() + ms })
+        throw new TryLater(ms)
+      }
+      await sleep(ms, { clock, signals: [this.#signal] })
       if (!(await store.find(id))) return // a deleted session tells nothing more
     }
   }

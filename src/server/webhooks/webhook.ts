@@ -13,6 +13,8 @@ export interface Webhook {
 }
 
 export interface WebhookOptions {
+  /** Whether this server delivers. `false` if others do, as the workers of a fleet. Default true. */
+  readonly deliver?: boolean
   /** Hosts that may be private and asked over plain http, such as `localhost:8080`. Default: none. */
   readonly allowPrivate?: readonly string[]
   /** How long a receiver may take to answer. Default 15,000. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import { messageOf, SessionNotFoundError } from '../../core/errors.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import type { SessionChanges } from '../../sessions/session-changes.ts'
 import { allSessions, eachSession } from '../../sessions/session-query.ts'
-import type { SessionChanges } from '../session-changes.ts'
 import type { WebhookPoster } from './post-webhook.ts'
 import { type Webhook, type WebhookOptions, webhookKind, webhookPrefix } from './webhook.ts'
 import { createWebhook, WebhookBook } from './webhook-book.ts'
@@ -78,7 +78,7 @@ export class Webhooks {
   /** Delivers what is undelivered, now and whenever there is something. Resolves after the first look. */
   start(): Promise<void> {
     this.#looking = this.#looking.then(async () => {
-      if (this.#isClosed) return
+      if (this.#isClosed || this.#options.options.deliver === false) return
       try {
         await this.#look()
       } catch (error) {
@@ -125,7 +125,7 @@ export class Webhooks {
   }
 
   #notice(summary: SessionSummary): void {
-    for (const delivery of this.#deliveries.values()) delivery.notice(summary)
+    for (const delivery of this.#deliveries.values()) void delivery.notice(summary)
   }
 
   /** Finds what changed while nobody looked. */

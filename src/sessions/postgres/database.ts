@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
-import { StoreError } from '../../core/errors.ts'
+import { AgentError, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import { sleep, within } from '../../core/waiting.ts'
+import { announceCommit } from './after-commit.ts'
 import { type OwnSql, openDriver, type PostgresSql, type PostgresTransaction } from './driver.ts'
 import { codeOf, isConnectionLost, isNoAnswer, isRetryable, noAnswerError, storeErrorOf } from './failure.ts'
 
@@ -12,6 +13,11 @@ export interface Database {
   readonly query: Query
   /** Retries all of `work` for a while if it fails temporarily. Inside `work`, errors are those of the driver. */
   retry<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>
+  /**
+   * Runs `work` in one transaction, and all of it again if the connection is lost. What `work` throws is thrown as it is,
+   * unless it is an error of a statement.
+   */
+  transaction<Result>(work: (sql: PostgresTransaction) => Promise<Result>): Promise<Result>
   /** Runs a statement in a transaction of the caller, once. */
   queryIn(transaction: PostgresTransaction, statement: string, values: readonly unknown[]): Promise<readonly Row[]>
   /** Aborted by `close`. */
@@ -139,9 +145,35 @@ export function createDatabase({
     }
   }
 
+  async function transact<Result>(work: (sql: PostgresTransaction) => Promise<Result>): Promise<Result> {
+    const ofStatements = new WeakSet<object>()
+    let result: Result | undefined
+    let committed = (): void => {}
+    const attempt = async (query: Query): Promise<void> => {
+      const unsafe: PostgresTransaction['unsafe'] = (statement, values) =>
+        query(statement, values).catch((error) => {
+          ofStatements.add(error)
+          throw error
+        })
+      const sql = { unsafe }
+      committed = announceCommit(sql)
+      try {
+        result = await work(sql)
+      } catch (error) {
+        throw ofStatements.has(error as object) ? error : new WorkError(error)
+      }
+    }
+    await persist(({ transaction }) => transaction(attempt)).catch((error) => {
+      throw error instanceof WorkError ? error.cause : error
+    })
+    committed()
+    return result as Result
+  }
+
   return {
     query: (statement, values) => persist(({ query }) => query(statement, values)),
     retry: persist,
+    transaction: transact,
     queryIn: (transaction, statement, values) =>
       answerOf(transaction, statement, values).catch((error) => {
         throw storeErrorOf(error, secrets)
@@ -154,6 +186,13 @@ export function createDatabase({
       await within(5000, Promise.all(running), () => undefined)
       await client?.end({ timeout: 0 })
     },
+  }
+}
+
+/** Carries what the caller's code threw through a rollback. */
+class WorkError extends AgentError {
+  constructor(cause: unknown) {
+    super('The transaction was rolled back', { cause })
   }
 }
 

@@ -1,11 +1,14 @@
 import type { Chat } from '../../chat/chat.ts'
+import type { Clock } from '../../core/clock.ts'
 import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import type { Caret } from '../terminal/surface.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
 import type { createTranscript } from '../transcript.ts'
 import { createActivity } from './activity.ts'
+import { createBranch } from './branch.ts'
 import type { Composer } from './composer.ts'
+import { createDraftForecast } from './draft-forecast.ts'
 import { notesLine } from './notes-line.ts'
 import { type StatusPart, statusLine } from './status-line.ts'
 
@@ -16,12 +19,13 @@ interface DockOptions {
   readonly paint: Paint
   readonly cwd: string
   readonly userHome: string | undefined
-  readonly branch: () => string | undefined
-  readonly now: () => number
+  readonly clock: Clock
   readonly isStill: boolean
   readonly parts: readonly StatusPart[] | undefined
   /** What the last key leads to, in place of what keys usually do. */
   readonly hint: () => string | undefined
+  /** Something is to be drawn that no event of the chat told of. */
+  readonly onChange: () => void
 }
 
 /** Lines with the place of the cursor. */
@@ -35,16 +39,22 @@ export interface LiveLines {
  * small screen the hint goes first, then the notes; the input and the status stay.
  */
 export function createDock(options: DockOptions) {
-  const { chat, transcript, composer, paint, cwd, userHome: home, now, isStill, hint } = options
-  const activity = createActivity({ paint, cwd, now, calls: transcript.calls, isStill })
+  const { chat, transcript, composer, paint, cwd, userHome: home, clock, isStill, hint, onChange } = options
+  const branch = createBranch(cwd, onChange)
+  const draftForecast = createDraftForecast({ chat, composer, clock, onChange })
+  const activity = createActivity({ paint, cwd, now: () => clock.now(), calls: transcript.calls, isStill })
 
   function bottom(columns: number, most: number): LiveLines {
+    const forecast = draftForecast.now ?? chat.state.forecast
+    const state = forecast ? { ...chat.state, forecast } : chat.state
+    // An attached session may be in another folder.
+    const branchHere = (state.settings.folder ?? cwd) === cwd ? branch.name : undefined
     const status =
-      most >= 2
-        ? [statusLine(chat.state, { paint, columns, home, branch: options.branch(), parts: options.parts })]
-        : []
+      most >= 2 ? [statusLine(state, { paint, columns, home, branch: branchHere, parts: options.parts })] : []
     const hints =
-      most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat)}`), columns - 1))] : []
+      most >= 6 && columns >= 40
+        ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat, composer)}`), columns - 1))]
+        : []
     const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
     const input = composer.draw(columns, most - status.length - hints.length - notes.length)
     return {
@@ -54,6 +64,10 @@ export function createDock(options: DockOptions) {
   }
 
   return {
+    readBranch: branch.read,
+    /** To be called after each key. */
+    typed: draftForecast.typed,
+    stop: draftForecast.stop,
     /** `dialog` takes the place of the input; nothing else moves meanwhile. */
     draw({ columns, most, dialog }: { columns: number; most: number; dialog: LiveLines | undefined }): LiveLines {
       const own = dialog ?? bottom(columns, most)
@@ -71,7 +85,8 @@ export function createDock(options: DockOptions) {
 }
 
 /** What the keys do at the moment. */
-function usualHint({ state }: Chat): string {
+function usualHint({ state }: Chat, { isSearching }: Composer): string {
+  if (isSearching) return 'enter takes the marked one · up and down mark another · esc closes'
   if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
   if (state.phase === 'stopping') return 'stopping'
   if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'

@@ -1,6 +1,6 @@
 import type { ChatState } from '../../chat/chat.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { formatCost } from '../rows/format.ts'
+import { formatCost, formatCount } from '../rows/format.ts'
 import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
@@ -95,8 +95,9 @@ function modeStyle(mode: string, paint: Paint): Part['style'] {
 function contextPart({ view, settings }: ChatState, paint: Paint): Part[] {
   const { last } = view.usage
   const window = settings.model.contextWindow
-  if (!last || !window) return []
+  if (!last) return []
   const used = last.input + (last.cacheRead ?? 0) + (last.cacheCreation ?? 0) + last.output
+  if (!window) return [{ text: `context ${formatCount(used)} tokens`, style: paint.dim }]
   const share = Math.min(100, Math.round((100 * used) / window))
   return [{ text: `context ${share} %`, style: share >= 80 ? paint.yellow : paint.dim }]
 }

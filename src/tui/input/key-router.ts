@@ -5,6 +5,8 @@ import type { Keyboard } from './keyboard.ts'
 export interface KeyRouter extends Keyboard {
   /** Whether a reader is on top of the first one. */
   readonly isCovered: boolean
+  /** Gives a key to the topmost reader, as if it were pressed. */
+  pass(key: Key): void
   /** Stops reading, for another program that uses the terminal. Returns a function that goes on. */
   release(): () => void
 }
@@ -20,6 +22,7 @@ export function createKeyRouter(keyboard: Keyboard, onReport: (column: number) =
   let stop: (() => void) | undefined
 
   return {
+    pass: press,
     read(listener) {
       readers.push(listener)
       stop ??= keyboard.read(press)

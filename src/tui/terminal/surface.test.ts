@@ -43,6 +43,11 @@ function terminal(columns: number, rows: number) {
       Object.assign(size, { columns: to, rows: high })
       screen.resize(to, high)
     },
+    /** The program hears of it with the next `resize`. */
+    async resizeUntold(to: number, high: number): Promise<void> {
+      await flushed()
+      screen.resize(to, high)
+    },
     set isSlow(slow: boolean) {
       isSlow = slow
       if (!slow) held?.()
@@ -199,6 +204,21 @@ test('a window that becomes lower may lose the rows below the cursor: they are d
   await screen.resize(60, 10)
   surface.frame(live, { row: 0, column: 8 })
   expect((await screen.lines()).slice(-3)).toEqual(live)
+})
+
+test('UI75 frames that are drawn before the program hears that the window is lower overwrite no committed line', async () => {
+  const screen = terminal(60, 12)
+  const surface = createSurface(screen.output, 'others')
+  const committed = Array.from({ length: 20 }, (_, i) => `line ${i}`)
+  surface.commit(committed)
+  const live = (status: string): string[] => [' › typed', 'hint', status]
+  const caret = { row: 0, column: 8 }
+  surface.frame(live('one'), caret)
+  await screen.resizeUntold(60, 10)
+  for (const status of ['two', 'three', 'four']) surface.frame(live(status), caret)
+  await screen.resize(60, 10)
+  surface.frame(live('five'), caret)
+  expect(await screen.lines()).toEqual([...committed, ...live('five')])
 })
 
 test('a slow terminal skips frames: at most one waits, and the last one is drawn', async () => {

@@ -202,9 +202,12 @@ export function createSurface(output: Output, reflow: Reflow = 'all', pace?: Pac
 
 const up = (rows: number): string => (rows > 0 ? `\x1b[${rows}A` : '')
 
+/**
+ * Down by line feeds: a terminal that has just become lower may have dropped the rows below its cursor. A line feed in the
+ * last row makes one again, where a move would stop, and the next frame would begin too far up.
+ */
 function move(from: number, to: number): string {
-  if (to < from) return up(from - to)
-  return to > from ? `\x1b[${to - from}B` : ''
+  return to < from ? up(from - to) : '\n'.repeat(to - from)
 }
 
 const rowOf = (cursor: Caret | undefined, count: number): number => cursor?.row ?? Math.max(0, count - 1)

@@ -22,7 +22,7 @@ export interface ListOptions<T> {
   /** What a search looks through. */
   text(item: T): string
   /** Painted rows about the selected item, beside the list or below it. */
-  preview?(item: T, columns: number): readonly string[]
+  preview?(item: T, columns: number, rows: number): readonly string[]
   /** What is shown in place of an empty list. */
   readonly empty: string
   /** Keys for the last row. */
@@ -185,7 +185,8 @@ export function createListView<T>(options: ListOptions<T>): View<T | undefined> 
       const columns = isBeside() ? Math.floor(size.columns / 2) : size.columns
       const left = listLines(items, columns)
       const item = items[at]
-      const about = item !== undefined && (isBeside() || isBelow()) ? preview!(item, previewColumns(columns)) : []
+      const room = Math.max(1, size.rows - 2 - (isBeside() ? 0 : listRows() + 1))
+      const about = item !== undefined && (isBeside() || isBelow()) ? preview!(item, previewColumns(columns), room) : []
       const rows = Array.from({ length: Math.max(1, size.rows - 2) }, (_, i) => {
         if (isBeside()) return `${padded(left[i] ?? '', columns)}${paint.dim(own('│'))} ${about[i] ?? ''}`
         if (i < listRows()) return left[i] ?? ''

@@ -90,7 +90,7 @@ export function sessionsView(options: SessionsOptions): View<SessionSummary | un
     more,
     text: (one) => `${nameOf(one)} ${one.id} ${one.folder ?? ''} ${statusWords[one.status]} ${one.tags.join(' ')}`,
     line: (one, columns) => sessionLine(one, nameOf(one), { columns, now: now(), paint, isEverywhere }),
-    preview: (one, columns) => previewLines(one, read(one.id), { columns, paint }),
+    preview: (one, columns, rows) => previewLines(one, read(one.id), { columns, rows, paint }),
     empty: 'no sessions here yet: send a message to begin one',
     hint: [
       'Enter opens',
@@ -128,7 +128,7 @@ interface LineContext {
 
 /** Title at the left, facts at the right; on narrow screens only the time stays. */
 function sessionLine(one: SessionSummary, name: string, { columns, now, paint, isEverywhere }: LineContext): string {
-  const status = statusWords[one.status]
+  const status = one.attention === 'answered' ? 'answered' : statusWords[one.status]
   const place = isEverywhere && one.folder !== undefined ? [visibleName(one.folder.split('/').at(-1) ?? '')] : []
   const when = timeAgo(one.updatedAt, now)
   const all = [...place, ...(one.cost > 0 ? [formatCost(one.cost)] : []), when].join(own(' · '))
@@ -137,14 +137,16 @@ function sessionLine(one: SessionSummary, name: string, { columns, now, paint, i
   const room = columns - textWidth(facts) - textWidth(mark) - 2
   const title = cutToWidth(name, Math.max(8, room))
   const gap = ' '.repeat(Math.max(2, columns - textWidth(mark) - textWidth(title) - textWidth(facts)))
-  const style = one.status === 'waiting' ? paint.yellow : one.status === 'failed' ? paint.red : paint.cyan
+  const style =
+    one.status === 'waiting' && status !== 'answered' ? paint.yellow : one.status === 'failed' ? paint.red : paint.cyan
   return `${mark === '' ? '' : style(mark)}${title}${paint.dim(`${gap}${facts}`)}`
 }
 
+/** Facts, and the end of the session. */
 function previewLines(
   one: SessionSummary,
-  rows: readonly Row[] | 'reading',
-  { columns, paint }: { readonly columns: number; readonly paint: Paint },
+  read: readonly Row[] | 'reading',
+  { columns, rows, paint }: { readonly columns: number; readonly rows: number; readonly paint: Paint },
 ): string[] {
   const facts = [
     pluralize(one.turns, 'turn'),
@@ -152,7 +154,8 @@ function previewLines(
     ...(one.tags.length > 0 ? [visibleName(one.tags.join(', '))] : []),
   ]
   const head = [paint.dim(cutToWidth(facts.join(own(' · ')), columns)), '']
-  if (rows === 'reading') return [...head, paint.dim('reading …')]
+  if (read === 'reading') return [...head, paint.dim('reading …')]
   const cwd = one.folder ?? ''
-  return [...head, ...rows.flatMap((row) => renderRow(row, { paint, columns, cwd }).slice(0, 12))]
+  const lines = read.flatMap((row) => renderRow(row, { paint, columns, cwd }))
+  return [...head, ...lines.slice(-Math.max(1, rows - head.length))]
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Key } from '../input/key-decoder.ts'
+import type { KeyRouter } from '../input/key-router.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import { createFrames, unrefClock } from '../terminal/frames.ts'
 import type { Paint } from '../terminal/paint.ts'
@@ -32,7 +33,8 @@ export interface ViewerTerminal extends ViewSize {
 
 export interface ViewerContext {
   readonly terminal: ViewerTerminal
-  readonly keyboard: Pick<Keyboard, 'read'>
+  /** What was typed behind the key that closes the viewer is for the reader below it. */
+  readonly keyboard: Pick<Keyboard, 'read'> & Partial<Pick<KeyRouter, 'pass'>>
   /** Closes the viewer. */
   readonly signal?: AbortSignal
   readonly clock?: Clock
@@ -79,9 +81,14 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   const onKey = (key: Key): void =>
     guarded(() => {
       if (key.type === 'ctrl' && key.key === 'c') return resolve(undefined)
-      for (const one of singleKeys(key)) {
+      const keys = singleKeys(key)
+      for (const [at, one] of keys.entries()) {
         const outcome = view.press(one)
-        if (outcome) return resolve(outcome.value)
+        if (!outcome) continue
+        release()
+        resolve(outcome.value)
+        for (const later of keys.slice(at + 1)) keyboard.pass?.(later)
+        return
       }
       draw()
     })
@@ -92,8 +99,9 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   const onAbort = (): void => resolve(undefined)
 
   terminal.write(`${alternateOn}${hideCursor}`)
+  const release = keyboard.read(onKey)
   const stops = [
-    keyboard.read(onKey),
+    release,
     terminal.onResize(onResize),
     view.subscribe?.(frames.changed),
     context.onChange?.(frames.changed),
@@ -111,15 +119,6 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   }
 }
 
-/** Keys that a slow connection brings together: a held one, and `/` with what is searched. Other letters mean nothing. */
-function singleKeys(key: Key): readonly Key[] {
-  if (key.type !== 'text' || key.isPaste || key.text.length < 2) return [key]
-  const [first = '', ...rest] = key.text
-  if (rest.every((letter) => letter === first)) return Array.from(key.text, (text) => ({ ...key, text }))
-  return first === '/'
-    ? [
-        { ...key, text: first },
-        { ...key, text: rest.join('') },
-      ]
-    : [key]
-}
+/** The letters that a slow connection, or a busy machine, brings together. */
+const singleKeys = (key: Key): readonly Key[] =>
+  key.type === 'text' && !key.isPaste ? Array.from(key.text, (text) => ({ ...key, text })) : [key]

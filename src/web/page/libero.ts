@@ -23,3 +23,4 @@ export type {
 } from '../../view/rows.ts'
 export type { ChildView, JobView, QueuedMessage, TodoView, UsageView } from '../../view/session-view.ts'
 export { foldOnwards } from '../../view/session-view.ts'
+export type { RendererKit, WaitingForPerson } from '../page-renderers.ts'

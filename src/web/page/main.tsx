@@ -7,5 +7,11 @@ import './styles/frame.css'
 import './styles/screens.css'
 
 const page = createPageModel()
-render(<App page={page} />, document.getElementById('page')!)
 void page.start()
+void draw()
+
+async function draw(): Promise<void> {
+  const ofEmbedder = document.querySelector<HTMLMetaElement>('meta[name=libero-renderers]')
+  if (ofEmbedder) await (await import('./cards/add-renderers.ts')).addRenderers(ofEmbedder.content)
+  render(<App page={page} />, document.getElementById('page')!)
+}

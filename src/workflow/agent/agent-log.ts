@@ -6,10 +6,12 @@ import { type AgentInstance, resultDurationOf } from '../definitions/definition.
 import type { Updates } from '../listeners.ts'
 import type { WorkflowDependencies } from '../workflow-contract.ts'
 
-interface AgentLogOptions {
+export interface AgentLogOptions {
   readonly instance: AgentInstance
   readonly dependencies: WorkflowDependencies
   readonly updates: Updates
+  /** Which entries that were there when the agent was loaded listeners are told about. Default: all. */
+  readonly tells?: ((entry: LogEntry) => boolean) | undefined
   /** Called with each entry, before it is applied. */
   readonly onEntry: (entry: LogEntry) => void
   readonly onMessage: (message: AgentInstanceMessage) => void
@@ -56,9 +58,13 @@ export class AgentLog {
     this.isDeleted = read.length === 0 && head > 0 && !volatile
     if (this.isDeleted) this.endReason ??= unknownAgentMessage(id)
     const entries = read.filter(({ seq }) => seq > head)
-    for (const entry of entries) this.#applyEntry(entry)
-    if (head > 0) this.#emitStatus()
-    else this.#emittedState = this.views.messages.status.state // a state from before this process is no change
+    const { tells } = this.#options
+    for (const entry of entries) {
+      const isTold = head > 0 || !tells || tells(entry)
+      this.#applyEntry(entry, isTold)
+      if (head > 0 || (tells && isTold)) this.#emitStatus()
+      else this.#emittedState = this.views.messages.status.state // a state from before this process is no change
+    }
     return entries.length
   }
 
@@ -69,15 +75,15 @@ export class AgentLog {
     this.#options.updates.emit({ type: 'status', agentId: this.instance.id, status })
   }
 
-  #applyEntry(entry: LogEntry): void {
+  #applyEntry(entry: LogEntry, isTold = true): void {
     const { onEntry, onMessage, updates } = this.#options
     onEntry(entry)
     if (entry.seq > this.views.head) this.#applyToAgent(entry)
     const { messages } = this.views
     const before = entry.type === 'rewind' ? messages.messages : []
-    for (const message of this.views.apply(entry)) onMessage(message)
+    for (const message of this.views.apply(entry)) if (isTold) onMessage(message)
     const messageIds = before.map(({ id }) => id).filter((id) => !messages.get(id))
-    if (messageIds.length > 0) updates.emit({ type: 'removed', agentId: this.instance.id, messageIds })
+    if (isTold && messageIds.length > 0) updates.emit({ type: 'removed', agentId: this.instance.id, messageIds })
   }
 
   /** What an entry says of the agent itself and of its runs. */

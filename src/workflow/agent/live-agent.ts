@@ -1,4 +1,3 @@
-import type { SessionAnswer } from '../../authority/answer-session.ts'
 import type { Meta } from '../../core/meta.ts'
 import { parsePrompt } from '../../core/run-options.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
@@ -7,12 +6,13 @@ import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { PromptState } from '../../plugins/prompts/prompt.ts'
 import { loadSession } from '../../sessions/session.ts'
 import type { FileHistory } from '../../snapshots/file-history.ts'
+import { agentLease } from '../agent-instance.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
 import { EventListeners, type Updates } from '../listeners.ts'
 import { AgentRollback } from '../rollback/agent-rollback.ts'
 import { MessageFiles } from '../rollback/message-files.ts'
 import type { AgentHandler, WorkflowDependencies } from '../workflow-contract.ts'
-import { AgentLog } from './agent-log.ts'
+import { AgentLog, type AgentLogOptions } from './agent-log.ts'
 import { type Engine, LazyEngine, makeEngine } from './engine.ts'
 import { type AgentInput, EngineRuns } from './engine-runs.ts'
 import { handlerOf, runHandler } from './handler-run.ts'
@@ -22,7 +22,7 @@ import { previewPrompt } from './prompt-preview.ts'
 import { SerialWriter } from './serial-writer.ts'
 import { UndeliveredMessages } from './undelivered-messages.ts'
 
-export interface LiveAgentOptions {
+export interface LiveAgentOptions extends Pick<AgentLogOptions, 'tells'> {
   readonly instance: AgentInstance
   readonly session: Session
   /** The store that holds the session. */
@@ -58,7 +58,7 @@ export class LiveAgent {
   /** What the handler works on. */
   #input: AgentInput = {}
 
-  constructor({ instance, session, store, dependencies, handlers, updates, files }: LiveAgentOptions) {
+  constructor({ instance, session, store, dependencies, handlers, updates, files, tells }: LiveAgentOptions) {
     const { clock, onError } = dependencies
     this.id = instance.id
     this.session = session
@@ -69,7 +69,7 @@ export class LiveAgent {
     this.events = new EventListeners(onError)
     this.undelivered = new UndeliveredMessages({ session, writer: this.writer, dependencies })
     this.log = new AgentLog({
-      ...{ instance, dependencies, updates },
+      ...{ instance, dependencies, updates, tells },
       onEntry: (entry) => {
         this.undelivered.apply(entry)
         this.runs.retractUnsaved(entry)
@@ -211,18 +211,6 @@ export class LiveAgent {
     await this.running?.catch(() => {})
   }
 
-  /** Allows or denies a call, and continues. */
-  async decide(callId: string, answer: SessionAnswer): Promise<AgentInstanceLatestStatus> {
-    await this.pending.decide(callId, answer)
-    return this.resume()
-  }
-
-  /** Answers a question, and continues: the answer is the result of the call that asked. */
-  async answer(callId: string, content: string): Promise<AgentInstanceLatestStatus> {
-    await this.pending.answer(callId, content)
-    return this.resume()
-  }
-
   /** The steps in which the next prompt would be built, with a message that has not been sent. */
   async *prompt(message: readonly PromptPart[] | undefined): AsyncGenerator<PromptState> {
     const { dependencies, instance } = this
@@ -273,7 +261,7 @@ export class LiveAgent {
     await this.refresh()
     if (this.running || this.log.views.head <= this.session.log.head) return this.session
     const { clock, newId } = this.dependencies
-    return loadSession(this.store, this.id, { clock, newId, owner: 'workflow' })
+    return loadSession(this.store, this.id, { clock, newId, ...agentLease })
   }
 
   /** Stops without recording a cancellation: the process ends, and the next one continues the work. */

@@ -12,8 +12,6 @@ export interface SchedulerOptions {
   readonly clock?: Clock
   /** Called with errors. A schedule that failed is tried again in any case. Default: the console. */
   readonly onError?: (error: unknown, details: { readonly scheduleId?: string }) => void
-  /** Called when it takes over from another owner, which may have died during its work. */
-  readonly onTakeOver?: () => void
   /** How often a scheduler tries to become the owner, and how often at least the owner checks the clock. Default 10,000. */
   readonly pollMs?: number
   /** How long an owner that does not renew its lease stays the owner. Default 30,000. */
@@ -38,7 +36,7 @@ export interface Scheduler {
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   checkOptions(options)
-  const { store, wake, clock = systemClock, onError = logError, onTakeOver } = options
+  const { store, wake, clock = systemClock, onError = logError } = options
   const { pollMs = 10_000, leaseMs = 30_000, graceMs = defaultGraceMs } = options
   const reader = new ScheduleReader(store)
   let log: ScheduleLog | undefined
@@ -79,12 +77,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function tryLater(): void {
     stopWaiting?.()
-    stopWaiting = clock.timer(pollMs, () => void tryAgain())
-  }
-
-  async function tryAgain(): Promise<void> {
-    await tryNow()
-    if (ownership) onTakeOver?.()
+    stopWaiting = clock.timer(pollMs, () => void tryNow())
   }
 
   async function letGo(): Promise<void> {

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteAgentInstance, type RemoteAgentMessage, visibleText } from '../libero.ts'
-import { Markdown } from '../parts/markdown.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { RelativeTime } from '../parts/relative-time.tsx'
+import { renderContent } from '../parts/renderers.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
-import { Wikitext } from '../session/wikitext.tsx'
 import { RollbackOffer } from './rollback-offer.tsx'
 
 interface AgentMessagesProps {
@@ -97,7 +96,8 @@ interface MessageProps {
 }
 
 function Message({ message, onRewound }: MessageProps) {
-  const { role, content, created } = message
+  const { role, content, contentType, created } = message
+  const { calls: _, ...metadata } = message.metadata ?? {} // one that waits has a card of its own
   if (role === 'tool')
     return (
       <li class="agent-message" data-role={role}>
@@ -109,18 +109,17 @@ function Message({ message, onRewound }: MessageProps) {
     )
   return (
     <li class="agent-message" data-role={role}>
-      <Content message={message} />
+      {role === 'user' && contentType === undefined ? (
+        <p class="lines">{visibleText(content)}</p>
+      ) : (
+        renderContent({ ...message, metadata, contentType: contentType ?? 'text/markdown' })
+      )}
       <span class="agent-message-foot">
         {created !== undefined && <RelativeTime at={created} />}
         {role === 'user' && <Rewind message={message} onRewound={onRewound} />}
       </span>
     </li>
   )
-}
-
-function Content({ message: { role, content, contentType } }: { readonly message: RemoteAgentMessage }) {
-  if (contentType === 'text/vnd.tiddlywiki') return <Wikitext text={content} />
-  return role === 'user' ? <p class="lines">{visibleText(content)}</p> : <Markdown text={content} />
 }
 
 /** Takes a message of the person and all after it back, and offers to restore the files from before it. */

@@ -12,6 +12,7 @@ import { CardFrame } from './card-frame.tsx'
 import { EditChoices } from './edit-choices.tsx'
 import type { PendingCardProps } from './pending-card.tsx'
 import { ReasonForm } from './reason-form.tsx'
+import { RuleForm } from './rule-form.tsx'
 import { useAnswering } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 import { WhyAsked } from './why-asked.tsx'
@@ -27,17 +28,21 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
   useEffect(() => onSeen?.(pending, isArmed), [isArmed])
   const isActive = isArmed && answering.state === 'open'
 
-  const answer = (choice: ApprovalChoice, given: { note?: string; edits?: readonly EditDecision[] } = {}): void => {
-    const { note, edits } = given
+  const answer = (
+    choice: ApprovalChoice,
+    given: { note?: string; rule?: string; edits?: readonly EditDecision[] } = {},
+  ): void => {
+    const { note, rule, edits } = given
     const outcome = answerApproval(card, choice, {
       ...(note !== undefined && { note }),
+      ...(rule !== undefined && { rule }),
       ...(edits && { edits: { [call.callId]: edits } }),
     })
     if (!outcome.isAccepted) return
     const [, { content: _, ...sent }] = approvalPendingAnswers(outcome.answer)[0]!
     void send(
       { ...sent, ...(note && { content: note }) },
-      `${sent.decision === 'deny' ? 'Denied' : `Allowed ${card.words[choice] ?? 'once'}`}.`,
+      `${sent.decision === 'deny' ? 'Denied' : `Allowed ${rule === undefined ? (card.words[choice] ?? 'once') : `always: ${rule}`}`}.`,
     )
   }
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -134,6 +139,11 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
               </button>
             </li>
           ))}
+          {card.rule !== undefined && !pending.agent && (
+            <li>
+              <RuleForm rule={card.rule} isActive={isActive} onKeep={(rule) => answer('allow-project', { rule })} />
+            </li>
+          )}
         </ul>
       )}
     </CardFrame>

@@ -1,4 +1,7 @@
-import type { RemotePendingCall } from '../libero.ts'
+import { createContext, Fragment } from 'preact'
+import { useContext } from 'preact/hooks'
+import { type AgentInstanceMessage, messageKinds, type RemotePendingCall } from '../libero.ts'
+import { renderers } from '../parts/renderers.tsx'
 import { ApprovalCardView } from './approval-card.tsx'
 import { PlanCardView } from './plan-card.tsx'
 import { QuestionCardView } from './question-card.tsx'
@@ -18,11 +21,45 @@ export interface PendingCardProps {
   readonly onChoose?: (call: WaitingCall, isChosen: boolean) => void
 }
 
+const Pending = createContext<PendingCardProps | undefined>(undefined)
+
+/** The card that is being drawn. A renderer gets a message, which cannot hold what answers it. */
+export function usePending(): PendingCardProps {
+  const props = useContext(Pending)
+  if (!props) throw new Error('This is no card: useWaiting is for what draws a call that waits')
+  return props
+}
+
 /** A call that waits for a person: an approval, a question or a plan. It closes when the call waits no more. */
 export function PendingCard(props: PendingCardProps) {
-  const { call } = props
-  // Another digest is another call, about which nothing was decided yet.
-  if (!call.isQuestion) return <ApprovalCardView key={call.digest} {...props} />
-  if (typeof call.input.plan === 'string') return <PlanCardView key={call.digest} call={call} plan={call.input.plan} />
-  return <QuestionCardView key={call.digest} call={call} />
+  return (
+    <Pending.Provider value={props}>
+      {/* Another digest is another call, about which nothing was decided yet. */}
+      <Fragment key={props.call.digest}>{renderers.render(messageOf(props.call))}</Fragment>
+    </Pending.Provider>
+  )
+}
+
+function messageOf({ session, callId, name, input, reason, isQuestion }: WaitingCall): AgentInstanceMessage {
+  const call = { callId, toolId: name, parameters: input, waitsFor: isQuestion ? 'answer' : 'permission' } as const
+  const metadata = { toolId: name, callId, toolParameters: input, containsToolCall: true, calls: [call] }
+  return { id: callId, agentId: session, role: 'assistant', content: reason, metadata }
+}
+
+renderers.register({ ...messageKinds.approval, render: () => <Approval /> })
+renderers.register({
+  ...{ id: 'plan', priority: 160 },
+  matches: ({ metadata }) => metadata?.calls?.[0]?.waitsFor === 'answer' && typeof planIn(metadata) === 'string',
+  render: () => <Plan />,
+})
+renderers.register({ ...messageKinds.question, render: () => <Question /> })
+
+const planIn = ({ toolParameters }: NonNullable<AgentInstanceMessage['metadata']>): unknown => toolParameters?.plan
+
+const Approval = () => <ApprovalCardView {...usePending()} />
+const Question = () => <QuestionCardView call={usePending().call} />
+
+function Plan() {
+  const { call } = usePending()
+  return <PlanCardView call={call} plan={String(call.input.plan)} />
 }

@@ -8,7 +8,7 @@ import { PendingCard } from './pending-card.tsx'
 import { sendAnswer } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 
-interface PendingCardsProps {
+export interface PendingCardsProps {
   readonly calls: readonly WaitingCall[]
   /** They are of several sessions, whose names are shown. */
   readonly isOverSessions?: boolean

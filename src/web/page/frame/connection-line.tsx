@@ -7,7 +7,7 @@ export function ConnectionLine() {
   if (offline === undefined) return null
   return (
     <p class="connection-line" role="status">
-      {`Offline: ${offline}. Nothing is lost; the page connects again by itself.`}
+      {`Offline: ${offline.replace(/[.?]$/, '')}. Nothing is lost; the page connects again by itself.`}
     </p>
   )
 }

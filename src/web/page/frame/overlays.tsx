@@ -1,5 +1,4 @@
-import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { lazy } from '../parts/lazy.tsx'
 
 export type Overlay = 'palette' | 'keys' | undefined
 
@@ -25,17 +24,11 @@ export function listenForKeys(open: (overlay: Overlay) => void): () => void {
   return () => removeEventListener('keydown', onKeyDown)
 }
 
-const loads = {
-  palette: async () => (await import('./palette.tsx')).Palette,
-  keys: async () => (await import('./key-help.tsx')).KeyHelp,
-}
+const Palette = lazy<OverlayProps>(async () => (await import('./palette.tsx')).Palette)
+const KeyHelp = lazy<OverlayProps>(async () => (await import('./key-help.tsx')).KeyHelp)
 
-/** What opens over the page, loaded when it is first wanted. */
+/** What opens over the page. */
 export function Overlays({ open, onClose }: OverlayProps & { readonly open: Overlay }) {
-  const [loaded, setLoaded] = useState<{ readonly of: Overlay; readonly View: ComponentType<OverlayProps> }>()
-  useEffect(() => {
-    if (open) void loads[open]().then((View) => setLoaded({ of: open, View }))
-  }, [open])
-  if (!open || loaded?.of !== open) return null
-  return <loaded.View onClose={onClose} />
+  if (open === 'palette') return <Palette onClose={onClose} />
+  return open === 'keys' ? <KeyHelp onClose={onClose} /> : null
 }

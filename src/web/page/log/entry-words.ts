@@ -11,7 +11,7 @@ function detailOf(entry: LogEntry): string {
       const { role, content } = entry.turn
       const calls = content.flatMap((block) => (block.type === 'tool_call' ? [block.name] : []))
       const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ')
-      const said = text.slice(0, 80)
+      const said = text.slice(0, 80).replace(/\s+/g, ' ')
       return ` · ${role === 'user' ? 'person' : 'model'}${said === '' ? '' : `: ${said}`}${calls.length > 0 ? ` → ${calls.join(', ')}` : ''}`
     }
     case 'input':

@@ -24,6 +24,37 @@ test('WB79 an export is read: the entries of its session, without blobs and sub-
   expect(await source.read(4)).toEqual([])
 })
 
+test('WB79 the event lines of a run, and the lines of zot, become entries', () => {
+  const events = [
+    '{"type":"hello","events":1}',
+    `{"durable":true,"seq":1,"entry":${entry(1, { type: 'label', text: 'x' })}}`,
+  ]
+  expect(readExport([...events, '{"durable":false,"type":"text","delta":"a"}'].join('\n'))).toMatchObject([
+    { seq: 1, type: 'label' },
+  ])
+  const zot = [
+    { type: 'user_message', content: [{ type: 'text', text: 'hi' }], time: '2026-01-02T03:04:05Z' },
+    { type: 'turn_start', step: 1 },
+    { type: 'text_delta', delta: 'I' },
+    {
+      ...{ type: 'assistant_message', time: '2026-01-02T03:04:06Z' },
+      content: [
+        { type: 'text', text: 'I look' },
+        { type: 'tool_call', id: 'c', name: 'read', args: { path: 'x' } },
+      ],
+    },
+    { type: 'tool_result', id: 'c', is_error: true, content: [{ type: 'text', text: 'none' }] },
+    { type: 'done' },
+  ]
+  expect(readExport(zot.map((frame) => JSON.stringify(frame)).join('\n'))).toMatchObject([
+    { seq: 1, type: 'run_started' },
+    { turn: { role: 'user', content: [{ text: 'hi' }] } },
+    { turn: { role: 'assistant', content: [{ text: 'I look' }, { name: 'read', input: { path: 'x' } }] } },
+    { type: 'call_result', callId: 'c', isError: true, output: 'none' },
+    { type: 'run_ended', runId: '1', status: 'completed' },
+  ])
+})
+
 test('WB79 a file that is no export is refused with the line that is wrong', () => {
   expect(() => readExport('{"seq":1,"type":"label"}\nnot json')).toThrow('Line 2 is no JSON')
   expect(() => readExport('{"hello":1}')).toThrow('Line 1 is no entry of a log')

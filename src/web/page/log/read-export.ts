@@ -1,28 +1,35 @@
 import type { LogEntry } from '../libero.ts'
 import type { LogSource } from './log-model.ts'
+import { ZotReader } from './read-zot.ts'
 
-/** The entries of the first session in an export, or of a file that has entries alone. Throws if a line is neither. */
+/**
+ * The entries of the first session in an export, of the event lines of `libero run --events`, or of zot's lines. Throws if a
+ * line is none of them.
+ */
 export function readExport(text: string): readonly LogEntry[] {
   const entries: LogEntry[] = []
+  const zot = new ZotReader()
   for (const [i, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const value = parsed(line, i + 1)
     if (value.libero === 'child') break // a session of its own
-    if (value.libero !== undefined) continue
-    if (typeof value.seq !== 'number' || typeof value.type !== 'string')
-      throw new TypeError(`Line ${i + 1} is no entry of a log; drop a file that "libero sessions export" wrote`)
-    entries.push(value as unknown as LogEntry)
+    const { entry = value } = value as { readonly entry?: Readonly<Record<string, unknown>> }
+    if (typeof entry.seq === 'number' && typeof entry.type === 'string') entries.push(entry as unknown as LogEntry)
+    else if (value.libero === undefined && value.durable !== false && value.type !== 'hello' && !zot.add(value))
+      throw new TypeError(`Line ${i + 1} is no entry of a log; ${whatToDrop}`)
   }
-  if (entries.length === 0)
-    throw new TypeError('The file has no entries; drop a file that "libero sessions export" wrote')
-  return entries
+  const found = entries.length > 0 ? entries : zot.entries
+  if (found.length === 0) throw new TypeError(`The file has no entries; ${whatToDrop}`)
+  return found
 }
+
+const whatToDrop = 'drop a file that "libero sessions export", "libero run --events" or zot wrote'
 
 function parsed(line: string, number: number): Readonly<Record<string, unknown>> {
   try {
     return JSON.parse(line) as Readonly<Record<string, unknown>>
   } catch {
-    throw new TypeError(`Line ${number} is no JSON; drop a file that "libero sessions export" wrote`)
+    throw new TypeError(`Line ${number} is no JSON; ${whatToDrop}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { createRemoteClient, type RemoteClient, RemoteProblem } from '../libero.ts'
+import type { Attached } from '../session/attached-files.ts'
 import { Cell, type Model } from './model.ts'
 import { createSessionList, type SessionList } from './session-list.ts'
 import { createThemeChoice, type ThemeChoice } from './theme-choice.ts'
@@ -11,6 +12,10 @@ export interface PageModel extends Model<PageState> {
   readonly base: string
   readonly sessions: SessionList
   readonly theme: ThemeChoice
+  /** The files that go with the next message of a session. The page keeps them while the person looks at other sessions. */
+  attachedTo(session: string): Cell<readonly Attached[]>
+  /** Whether the host set something up, as `/v1/about` says. What is not there is not asked for. */
+  offers(what: string): Promise<boolean>
   /** Logs in with the token of the address, if it has one, and follows the server from then on. */
   start(): Promise<void>
   /** Trades a token for the cookie. Rejects if the token is wrong. */
@@ -36,6 +41,9 @@ export function createPageModel(): PageModel {
     },
   })
 
+  let about: ReturnType<RemoteClient['about']> | undefined
+  const attached = new Map<string, Cell<readonly Attached[]>>()
+
   async function enter(): Promise<void> {
     try {
       await client.sessions.list({ limit: 1 })
@@ -58,6 +66,18 @@ export function createPageModel(): PageModel {
     base,
     sessions,
     theme: createThemeChoice(),
+    async offers(what) {
+      about ??= client.about()
+      about.catch(() => {
+        about = undefined
+      })
+      return (await about).offers.includes(what)
+    },
+    attachedTo(session) {
+      const cell = attached.get(session) ?? new Cell<readonly Attached[]>([])
+      attached.set(session, cell)
+      return cell
+    },
     get state() {
       return cell.state
     },

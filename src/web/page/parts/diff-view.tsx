@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { type DiffRow, pluralize, readDiff } from '../libero.ts'
 import '../styles/diff.css'
 
-interface DiffViewProps {
+export interface DiffViewProps {
   /** A unified diff, or several as `git diff` prints them. */
   readonly diff: string
   /** Lines shown at first. */

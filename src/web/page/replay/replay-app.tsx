@@ -5,7 +5,6 @@ import { createFindModel } from '../model/find-model.ts'
 import { Cell, useModel } from '../model/model.ts'
 import type { Outbox } from '../model/outbox.ts'
 import type { PageModel } from '../model/page-model.ts'
-import { sessionApi } from '../model/session-api.ts'
 import type { SessionListState } from '../model/session-list.ts'
 import { useSession } from '../model/use-session.ts'
 import { dollars } from '../parts/numbers.ts'
@@ -32,16 +31,16 @@ export function ReplayApp({ client, id }: ReplayAppProps) {
   }, [client])
   return (
     <PageContext.Provider value={page}>
-      <Replay client={client} id={id} />
+      <Replay id={id} />
     </PageContext.Provider>
   )
 }
 
-function Replay({ client, id }: ReplayAppProps) {
+function Replay({ id }: Pick<ReplayAppProps, 'id'>) {
   const session = useSession(id, noOutbox)
   const context = useMemo(
     (): SessionScreenContext => ({
-      ...{ session, isReplay: true, api: sessionApi(client, id), find: createFindModel(session) },
+      ...{ session, find: createFindModel(session) },
       opened: new Cell<ReadonlyMap<string, boolean>>(new Map()),
       thoughtFor: new Map(),
       said: new Cell<Said | undefined>(undefined),

@@ -6,6 +6,7 @@ import type { CodeSpan } from '../parts/highlight.ts'
  * What a copy of a session leaves out: whatever asks a server, and the worker that colours code. It takes the place of the
  * modules that `scripts/build-page.ts` names, so that the file stays small.
  */
+export const isReplay = true
 const nothing = (): null => null
 
 export const PendingCard = nothing

@@ -3,8 +3,7 @@ import type { ScreenProps } from '../frame/app.tsx'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
-import { type DiffRow, pluralize, visibleName, visibleText } from '../libero.ts'
-import { type ChangedFile, type SessionApi, sessionApi } from '../model/session-api.ts'
+import { type DiffRow, pluralize, type RemoteFiles, visibleName, visibleText } from '../libero.ts'
 import { DiffView } from '../parts/diff-view.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
@@ -26,8 +25,7 @@ interface Comment {
 export function FilesScreen({ route }: ScreenProps) {
   const { client, base } = usePage()
   const id = route.screen === 'session' ? route.id : ''
-  const api = sessionApi(client, id)
-  const files = useAnswer(() => api.files(), [id])
+  const files = useAnswer(() => client.sessions.files(id), [id])
   const [comments, setComments] = useState<readonly Comment[]>([])
   const [isRollingBack, setRollingBack] = useState(false)
   const [said, setSaid] = useState<Said>()
@@ -69,7 +67,7 @@ export function FilesScreen({ route }: ScreenProps) {
             {all.map((file, i) => (
               <FileReview
                 key={file.path}
-                api={api}
+                session={id}
                 file={file}
                 isOpenAtFirst={i < 5}
                 comments={comments.filter(({ path }) => path === file.path)}
@@ -90,7 +88,7 @@ export function FilesScreen({ route }: ScreenProps) {
       )}
       {isRollingBack && (
         <RollbackDialog
-          api={api}
+          session={id}
           to={0}
           onClose={() => setRollingBack(false)}
           onSaid={(now) => {
@@ -107,19 +105,20 @@ export function FilesScreen({ route }: ScreenProps) {
 const commentText = ({ path, line, code, text }: Comment): string => `${path}:${line}\n> ${code.trim()}\n${text}`
 
 interface FileReviewProps {
-  readonly api: SessionApi
-  readonly file: ChangedFile
+  readonly session: string
+  readonly file: RemoteFiles['files'][number]
   readonly isOpenAtFirst: boolean
   readonly comments: readonly Comment[]
   readonly onComment: (comment: Comment) => void
   readonly onRemove: (comment: Comment) => void
 }
 
-function FileReview({ api, file, isOpenAtFirst, comments, onComment, onRemove }: FileReviewProps) {
+function FileReview({ session, file, isOpenAtFirst, comments, onComment, onRemove }: FileReviewProps) {
   const { path, kind, added, removed } = file
   const [isOpen, setOpen] = useState(isOpenAtFirst)
   const [row, setRow] = useState<DiffRow>()
-  const diff = useAnswer(async () => (isOpen ? api.fileDiff(path) : undefined), [isOpen, path])
+  const { client } = usePage()
+  const diff = useAnswer(async () => (isOpen ? client.sessions.fileDiff(session, path) : undefined), [isOpen, path])
   return (
     <article class="file-review">
       <h2>

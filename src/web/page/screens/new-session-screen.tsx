@@ -67,7 +67,7 @@ export function NewSessionScreen() {
               class="mono"
               list="known-folders"
               value={draft.folder ?? ''}
-              placeholder="that of the server"
+              placeholder="of the server"
               onInput={(event) => change({ folder: event.currentTarget.value })}
             />
             <datalist id="known-folders">
@@ -103,7 +103,7 @@ export function NewSessionScreen() {
             <label class="field">
               <span>Profile</span>
               <select value={draft.profile ?? ''} onChange={(event) => change({ profile: event.currentTarget.value })}>
-                <option value="">none</option>
+                <option value="">as in the settings</option>
                 {profiles.map((name) => (
                   <option key={name} value={name}>
                     {name}

@@ -7,13 +7,12 @@ import { RemoteProblem } from '../libero.ts'
 import { createDraftModel } from '../model/draft-model.ts'
 import { createFindModel } from '../model/find-model.ts'
 import { Cell, useModel } from '../model/model.ts'
-import { sessionApi } from '../model/session-api.ts'
 import { useSession } from '../model/use-session.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Announcer } from '../session/announcer.tsx'
-import { type Attached, takenApart } from '../session/attached-files.ts'
+import { takenApart } from '../session/attached-files.ts'
 import { Composer } from '../session/composer.tsx'
 import { Dock } from '../session/dock.tsx'
 import { FindBar } from '../session/find-bar.tsx'
@@ -38,14 +37,13 @@ const loadLog = async () => (await import('./log-screen.tsx')).LogScreen
 const loadFiles = async () => (await import('./files-screen.tsx')).FilesScreen
 
 function Conversation({ route }: { readonly route: Extract<Route, { screen: 'session' }> }) {
-  const { client } = usePage()
+  const { attachedTo } = usePage()
   const session = useSession(route.id)
   const draft = useDraft(route.id)
-  const attached = useMemo(() => new Cell<readonly Attached[]>([]), [session])
+  const attached = attachedTo(route.id)
   const context = useMemo(
     (): SessionScreenContext => ({
       session,
-      api: sessionApi(client, session.id),
       opened: new Cell<ReadonlyMap<string, boolean>>(new Map()),
       find: createFindModel(session),
       draft,

@@ -3,16 +3,16 @@ import { type ApprovalView, type CallResultView, type CallRow, visibleName, visi
 import { outputText } from '../model/find-model.ts'
 import { inputIn, resultIn } from '../model/whole-row.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { DiffView } from '../parts/diff-view.tsx'
+import { renderContent } from '../parts/renderers.tsx'
 import { Attachment } from './attachment.tsx'
 import { CallWhy } from './call-why.tsx'
-import { renderContent } from './renderers.tsx'
+import { isReplay } from './is-replay.ts'
 import { useSessionScreen } from './session-context.ts'
 import { useWholeEntry } from './use-whole-entry.ts'
 
 /** All of a call: its input, what the person was asked, its result. What the page had cut is read again from the log. */
 export function CallDetails({ row }: { readonly row: CallRow }) {
-  const { session, isReplay } = useSessionScreen()
+  const { session } = useSessionScreen()
   const { base } = usePage()
   const call = useWholeEntry(session.isCut(row.seq) ? row.seq : undefined)
   const resultSeq = row.result?.seq
@@ -111,18 +111,15 @@ function Result({ row, result }: { readonly row: CallRow; readonly result: CallR
   const text = outputText(result.output)
   const { contentType } = (result.details ?? {}) as { readonly contentType?: unknown }
   const isError = result.isError === true || result.outcome !== 'done'
+  const content = (text: string, details: unknown) =>
+    renderContent({
+      ...{ id: row.id, role: 'tool', content: text, ...(typeof contentType === 'string' && { contentType }) },
+      metadata: { toolId: row.name, callId: row.id, toolParameters: row.input, isToolResult: true, details },
+    })
   return (
     <div class={isError ? 'call-result is-error' : 'call-result'}>
-      {result.diff !== undefined && <DiffView diff={result.diff} />}
-      {text.trim() !== '' &&
-        (result.diff === undefined || isError) &&
-        renderContent({
-          id: row.id,
-          role: 'tool',
-          content: text,
-          ...(typeof contentType === 'string' && { contentType }),
-          metadata: { toolId: row.name, callId: row.id, isToolResult: true },
-        })}
+      {result.diff !== undefined && content(result.diff, { diff: result.diff })}
+      {text.trim() !== '' && (result.diff === undefined || isError) && content(text, result.details)}
       {typeof result.output !== 'string' &&
         result.output.map((part, i) =>
           part.type === 'text' ? null : <Attachment key={i} block={part} seq={result.seq} place={i} />,

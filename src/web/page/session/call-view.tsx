@@ -1,12 +1,15 @@
-import { PendingCard } from '../cards/pending-card.tsx'
+import type { PendingCardProps } from '../cards/pending-card.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { type CallRow, type RemotePendingCall, visibleText } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import { CallDetails } from './call-details.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { CallLine, durationOf, markOf, whatOf } from './call-line.tsx'
-import { Children } from './children.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
+
+const PendingCard = lazy<PendingCardProps>(async () => (await import('../cards/pending-card.tsx')).PendingCard)
+const CallDetails = lazy<{ readonly row: CallRow }>(async () => (await import('./call-details.tsx')).CallDetails)
+const Children = lazy<{ readonly callId: string }>(async () => (await import('./children.tsx')).Children)
 
 /** A tool call: one line, and below it what waits, what went wrong, or all of it. */
 export function CallView({ row }: { readonly row: CallRow }) {
@@ -16,6 +19,7 @@ export function CallView({ row }: { readonly row: CallRow }) {
   const end = row.result && session.endOf(row.result)
   const waits = usePendingOf(row)
   const isNarrow = useIsNarrow()
+  const hasChildren = useModel(session, ({ view }) => view.children.some(({ callId }) => callId === row.id))
   const progress = row.state === 'running' ? lastLine(row.live?.progress) : ''
   return (
     <div class="call" data-state={row.state}>
@@ -39,7 +43,7 @@ export function CallView({ row }: { readonly row: CallRow }) {
           </p>
         ))}
       {isOpen && <CallDetails row={row} />}
-      <Children callId={row.id} />
+      {hasChildren && <Children callId={row.id} />}
     </div>
   )
 }

@@ -1,11 +1,13 @@
+import { useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { type ChildView, callTitle, pluralize, type Row, visibleName, visibleText } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { Markdown } from '../parts/markdown.tsx'
+import { isReplay } from './is-replay.ts'
 import { textOf } from './message-view.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
 
-/** The sub-agents that work for a call, each with what it does; opened, with its last rows. */
+/** The sub-agents that work for a call, each with what it does; opened, with its rows, the last ones first. */
 export function Children({ callId }: { readonly callId: string }) {
   const { session } = useSessionScreen()
   const children = useModel(session, ({ view }) => view.children)
@@ -21,9 +23,10 @@ export function Children({ callId }: { readonly callId: string }) {
 }
 
 function Child({ child, number }: { readonly child: ChildView; readonly number: number }) {
-  const { isReplay } = useSessionScreen()
   const [isOpen, toggle] = useOpened(`child.${child.id}`)
   const { id, isOver, view } = child
+  const [shown, setShown] = useState(isReplay ? Number.POSITIVE_INFINITY : 30)
+  const earlier = view.rows.length - shown
   const name = view.run?.agent ?? `agent ${number}`
   const state = view.status === 'waiting' ? ['?', 'waits'] : isOver ? ['✓', 'done'] : ['', 'works']
   return (
@@ -48,7 +51,12 @@ function Child({ child, number }: { readonly child: ChildView; readonly number: 
       </div>
       {isOpen && (
         <div class="nested">
-          {view.rows.slice(isReplay ? 0 : -30).map((row) => (
+          {earlier > 0 && (
+            <button type="button" class="quiet" onClick={() => setShown(shown + 200)}>
+              {pluralize(earlier, 'earlier row')}
+            </button>
+          )}
+          {view.rows.slice(-shown).map((row) => (
             <ChildRow key={row.id} row={row} />
           ))}
         </div>

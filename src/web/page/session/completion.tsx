@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { usePage } from '../frame/page-context.ts'
 import { type RemoteCompletions, visibleName } from '../libero.ts'
-import type { SessionApi } from '../model/session-api.ts'
+import { useSessionScreen } from './session-context.ts'
 
 type Replace = (from: number, to: number, by: string) => void
 
@@ -16,7 +17,9 @@ interface Completion {
 }
 
 /** What may follow at the caret: files after `@`, commands after `/`, as the server knows them. */
-export function useCompletion(api: SessionApi, text: string, caret: () => number): Completion {
+export function useCompletion(text: string, caret: () => number): Completion {
+  const { client } = usePage()
+  const { session } = useSessionScreen()
   const [found, setFound] = useState<RemoteCompletions>()
   const [at, setAt] = useState(0)
   const [asked, setAsked] = useState(0)
@@ -27,7 +30,7 @@ export function useCompletion(api: SessionApi, text: string, caret: () => number
     if (!isWanted) return setFound(undefined)
     let isCurrent = true
     const timer = setTimeout(() => {
-      api.completions(text, caret()).then(
+      client.sessions.completions(session.id, text, caret()).then(
         (answer) => {
           if (!isCurrent) return
           setFound(answer.items.length > 0 ? answer : undefined)

@@ -4,7 +4,7 @@ import type { DraftModel } from '../model/draft-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
 import { runLine } from '../model/run-line.ts'
 import { wordsOf } from '../parts/use-action.ts'
-import { type Attached, contentOf, readFiles, writtenText } from './attached-files.ts'
+import { type Attached, contentOf, writtenText } from './attached-files.ts'
 import { CompletionList, useCompletion } from './completion.tsx'
 import { useSessionScreen } from './session-context.ts'
 
@@ -19,7 +19,7 @@ interface ComposerProps {
 /** The field for messages. While the agent works, Enter steers it and Alt+Enter queues. */
 export function Composer({ draft, attached: files }: ComposerProps) {
   const { client } = usePage()
-  const { session, api, said } = useSessionScreen()
+  const { session, said } = useSessionScreen()
   const { text, isFromElsewhere } = useModel(draft)
   const isAtWork = useModel(session, ({ view }) => view.run !== undefined)
   const attached = useModel(files)
@@ -28,7 +28,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const history = useHistory(draft)
-  const completion = useCompletion(api, text, () => field.current?.selectionStart ?? 0)
+  const completion = useCompletion(text, () => field.current?.selectionStart ?? 0)
   useEffect(() => {
     if (!isAtWork) setStopping(false)
   }, [isAtWork])
@@ -84,7 +84,9 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   }, [isAtWork])
 
   const attach = async (chosen: Iterable<File>): Promise<void> => {
-    const { read, problems } = await readFiles([...chosen]) // the list of a field is emptied below
+    const all = [...chosen] // the list of a field is emptied below
+    const { readFiles } = await import('./read-files.ts')
+    const { read, problems } = await readFiles(all)
     files.set([...files.state, ...read])
     if (problems.length > 0) said.set({ text: problems.join(' '), isBad: true })
   }

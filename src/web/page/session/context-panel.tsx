@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { usePage } from '../frame/page-context.ts'
 import { tokenRing } from '../libero.ts'
 import type { DraftModel } from '../model/draft-model.ts'
 import { useModel } from '../model/model.ts'
@@ -10,11 +11,15 @@ import { useSessionScreen } from './session-context.ts'
 
 /** What fills the context of the model, and what the next message will cost. */
 export function ContextPanel() {
-  const { session, api, draft } = useSessionScreen()
+  const { client } = usePage()
+  const { session, draft } = useSessionScreen()
   const calls = useModel(session, ({ view }) => view.usage.calls)
   const usage = useModel(session, ({ view }) => view.usage)
   const written = useSettledDraft(draft)
-  const context = useAnswer(() => api.context(written), [session.id, calls, written])
+  const context = useAnswer(
+    () => client.sessions.context(session.id, written === '' ? {} : { draft: written }),
+    [session.id, calls, written],
+  )
   return (
     <>
       <Shown answer={context} what="context">

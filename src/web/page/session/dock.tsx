@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import { PendingCards } from '../cards/pending-cards.tsx'
+import type { PendingCardsProps } from '../cards/pending-cards.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { formatDuration, pluralize, visibleName, visibleText } from '../libero.ts'
 import { useModel } from '../model/model.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { wordsOf } from '../parts/use-action.ts'
 import { useOpened, useSessionScreen } from './session-context.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
+
+const PendingCards = lazy<PendingCardsProps>(async () => (await import('../cards/pending-cards.tsx')).PendingCards)
 
 /** What stands between the conversation and the message field: what the agent does, its list of steps, what it waits for. */
 export function Dock() {

@@ -1,18 +1,21 @@
 import { useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
-import { visibleName } from '../libero.ts'
-import type { ChangedFile } from '../model/session-api.ts'
-import { DiffView } from '../parts/diff-view.tsx'
+import { usePage } from '../frame/page-context.ts'
+import { type RemoteFiles, visibleName } from '../libero.ts'
+import { Diff } from '../parts/renderers.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
 import { useSessionScreen } from './session-context.ts'
 import { useSettledHead } from './use-settled-head.ts'
 
+type ChangedFile = RemoteFiles['files'][number]
+
 /** The files that the session changed, each with its diff when it is opened. */
 export function FilesPanel() {
-  const { session, api } = useSessionScreen()
+  const { client } = usePage()
+  const { session } = useSessionScreen()
   const head = useSettledHead()
-  const files = useAnswer(() => api.files(), [session.id, head])
+  const files = useAnswer(() => client.sessions.files(session.id), [session.id, head])
   return (
     <Shown answer={files} what="changed files">
       {({ files: all, whyNoSnapshots }) => (
@@ -36,9 +39,13 @@ export function FilesPanel() {
 }
 
 function File({ file: { path, kind, added, removed } }: { readonly file: ChangedFile }) {
-  const { api } = useSessionScreen()
+  const { client } = usePage()
+  const { session } = useSessionScreen()
   const [isOpen, setOpen] = useState(false)
-  const diff = useAnswer(async () => (isOpen ? api.fileDiff(path) : undefined), [isOpen, path, added, removed])
+  const diff = useAnswer(
+    async () => (isOpen ? client.sessions.fileDiff(session.id, path) : undefined),
+    [isOpen, path, added, removed],
+  )
   return (
     <li>
       <button type="button" class="file-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -47,7 +54,7 @@ function File({ file: { path, kind, added, removed } }: { readonly file: Changed
         </span>
         <FileCounts kind={kind} added={added} removed={removed} />
       </button>
-      {isOpen && diff.value && <DiffView diff={diff.value.diff} most={80} />}
+      {isOpen && diff.value && <Diff diff={diff.value.diff} most={80} />}
       {isOpen && diff.value?.isCut && <p class="facts">The diff is cut; it is too long.</p>}
     </li>
   )

@@ -1,3 +1,4 @@
+import { usePage } from '../frame/page-context.ts'
 import type { QueuedMessage } from '../libero.ts'
 import type { OutboxMessage } from '../model/outbox.ts'
 import { useAction } from '../parts/use-action.ts'
@@ -6,12 +7,14 @@ import { useSessionScreen } from './session-context.ts'
 
 /** A message that the log has and the model does not: it can be taken back, or edited. */
 export function QueuedView({ message }: { readonly message: QueuedMessage }) {
-  const { api, compose } = useSessionScreen()
+  const { client } = usePage()
+  const { session, compose } = useSessionScreen()
   const { isBusy, problem, run } = useAction()
   const { clientKey, content, mode, id } = message
-  const takeBack = (): Promise<boolean> => run(() => api.takeBack(clientKey))
+  const takenBack = () => client.sessions.takeBack(session.id, clientKey)
+  const takeBack = (): Promise<boolean> => run(takenBack)
   /** The answer has all of it; the page keeps long texts cut, and no pictures. */
-  const edit = (): Promise<boolean> => run(async () => compose((await api.takeBack(clientKey)).content))
+  const edit = (): Promise<boolean> => run(async () => compose((await takenBack()).content))
   return (
     <div class="message is-queued">
       <span class="mark" aria-hidden="true">

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { pluralize, visibleName } from '../libero.ts'
-import type { RollbackScope, SessionApi } from '../model/session-api.ts'
+import { usePage } from '../frame/page-context.ts'
+import { pluralize, type RemoteRollbackRequest, visibleName } from '../libero.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
@@ -9,14 +9,16 @@ import { useAnswer } from '../parts/use-answer.ts'
 import { rollbackWords } from './rollback-words.ts'
 import type { Said } from './session-context.ts'
 
-interface RollbackDialogProps {
-  readonly api: SessionApi
+export interface RollbackDialogProps {
+  readonly session: string
   /** The last entry that stays. */
   readonly to: number
   readonly onClose: () => void
   /** What became of it, for the person. */
   readonly onSaid: (said: Said) => void
 }
+
+type RollbackScope = NonNullable<RemoteRollbackRequest['what']>
 
 const scopes: readonly (readonly [RollbackScope, string])[] = [
   ['both', 'Conversation and files'],
@@ -25,18 +27,19 @@ const scopes: readonly (readonly [RollbackScope, string])[] = [
 ]
 
 /** Shows what a rollback would change before it does it, conflicts first. */
-export function RollbackDialog({ api, to, onClose, onSaid }: RollbackDialogProps) {
+export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogProps) {
+  const { sessions } = usePage().client
   const [what, setWhat] = useState<RollbackScope>('both')
-  const plan = useAnswer(() => api.planRollback(to, what), [to, what])
+  const plan = useAnswer(() => sessions.planRollback(session, { to, what }), [to, what])
   const { isBusy, problem, run } = useAction()
   const undo = (): void =>
-    void api.undoRollback().then(
+    void sessions.undoRollback(session).then(
       (done) => onSaid(rollbackWords(done, 'The rollback is undone')),
       (error: unknown) => onSaid({ text: wordsOf(error), isBad: true }),
     )
   const roll = async (force: boolean): Promise<void> => {
     await run(async () => {
-      const done = await api.rollback(to, what, { force })
+      const done = await sessions.rollback(session, { to, what, ...(force && { force }) })
       onSaid({ ...rollbackWords(done), action: { label: 'Undo', run: undo } })
       onClose()
     })

@@ -2,11 +2,16 @@ import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteMode, type RemoteModel, type RemoteSettingsChange, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { Menu, type MenuItem } from '../parts/menu.tsx'
 import { wordsOf } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 import { useSessionScreen } from './session-context.ts'
-import { YoloDialog } from './session-dialogs.tsx'
+import type { SessionDialogProps } from './session-dialogs.tsx'
+
+const YoloDialog = lazy<SessionDialogProps & { readonly onSure: () => void }>(
+  async () => (await import('./session-dialogs.tsx')).YoloDialog,
+)
 
 const modes: readonly (readonly [RemoteMode, string])[] = [
   ['plan', 'reads and plans, changes nothing'],
@@ -17,19 +22,22 @@ const modes: readonly (readonly [RemoteMode, string])[] = [
 
 const thoughts = ['off', 'minimal', 'low', 'medium', 'high', 'adaptive'] as const
 
-/** The mode, always in sight, and the model with its thinking. A server that has no such choices shows none. */
+/** The mode, always in sight, the model with its thinking, and the profile. A server that has no such choices shows none. */
 export function SessionChoices() {
-  const { client } = usePage()
-  const { session, api, said } = useSessionScreen()
+  const { client, offers } = usePage()
+  const { session, said } = useSessionScreen()
   const [isAsking, setAsking] = useState(false)
   const runs = useModel(session, ({ view }) => view.run?.id)
-  const settings = useAnswer(() => api.settings(), [session.id, runs])
+  const settings = useAnswer(
+    async () => ((await offers('workspaces')) ? client.sessions.settings(session.id) : undefined),
+    [session.id, runs],
+  )
   const usedModel = useModel(session, ({ view }) => view.run?.model)
-  const now = settings.value?.now
+  const { now, chosen, profiles = [] } = settings.value ?? {}
   if (!now && usedModel === undefined) return null
   const change = (changes: RemoteSettingsChange): void =>
-    void api
-      .changeSettings(changes)
+    void client.sessions
+      .changeSettings(session.id, changes)
       .then(settings.again, (error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
   const modeItems = (): readonly MenuItem[] =>
     modes.map(([mode, detail]) => ({
@@ -48,6 +56,12 @@ export function SessionChoices() {
       onChoose: () => change({ model: { provider, model } }),
     }))
   }
+  const profileItems = (): readonly MenuItem[] =>
+    [undefined, ...profiles].map((profile) => ({
+      label: profile === undefined ? 'as in the settings' : visibleName(profile),
+      isChosen: chosen?.profile === profile,
+      onChoose: () => change({ profile: profile ?? null }),
+    }))
   const thinkingItems = (): readonly MenuItem[] =>
     thoughts.map((thinking) => ({
       label: thinking,
@@ -69,6 +83,11 @@ export function SessionChoices() {
           <Menu label={`Thinking: ${now.thinking ?? 'off'}`} class="quiet thinking-menu" items={thinkingItems}>
             {`~ ${now.thinking ?? 'off'} ▾`}
           </Menu>
+          {profiles.length > 0 && (
+            <Menu label={`Profile: ${now.profile ?? 'none'}`} class="quiet profile-menu" items={profileItems}>
+              <span class="one-line">{visibleName(now.profile ?? 'no profile')}</span> ▾
+            </Menu>
+          )}
         </>
       ) : (
         <span class="facts model-menu">{visibleName(usedModel ?? '')}</span>

@@ -3,16 +3,12 @@ import { useContext } from 'preact/hooks'
 import type { DraftModel } from '../model/draft-model.ts'
 import type { FindModel } from '../model/find-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
-import type { SessionApi } from '../model/session-api.ts'
 import type { SessionModel } from '../model/session-model.ts'
 import type { takenApart } from './attached-files.ts'
 
 /** What the parts of the session screen share. */
 export interface SessionScreenContext {
   readonly session: SessionModel
-  /** It is a copy without a server: it can be read, and nothing else. */
-  readonly isReplay?: true
-  readonly api: SessionApi
   /** The rows that the person opened or closed. It outlives a row that is scrolled out of sight. */
   readonly opened: Cell<ReadonlyMap<string, boolean>>
   readonly find: FindModel

@@ -6,12 +6,12 @@ import { ProblemLine } from '../parts/problem-line.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useSessionScreen } from './session-context.ts'
 
-interface DialogProps {
+export interface SessionDialogProps {
   readonly onClose: () => void
 }
 
 /** Asks before a session is deleted for good. */
-export function DeleteDialog({ onClose }: DialogProps) {
+export function DeleteDialog({ onClose }: SessionDialogProps) {
   const { client, base } = usePage()
   const { session } = useSessionScreen()
   const { isBusy, problem, run } = useAction()
@@ -36,7 +36,7 @@ export function DeleteDialog({ onClose }: DialogProps) {
 }
 
 /** Writes a label into the log, at its end. */
-export function LabelDialog({ onClose }: DialogProps) {
+export function LabelDialog({ onClose }: SessionDialogProps) {
   const { client } = usePage()
   const { session } = useSessionScreen()
   const { isBusy, problem, run } = useAction()
@@ -68,7 +68,7 @@ export function LabelDialog({ onClose }: DialogProps) {
 }
 
 /** Asks before commands run without questions. */
-export function YoloDialog({ onClose, onSure }: DialogProps & { readonly onSure: () => void }) {
+export function YoloDialog({ onClose, onSure }: SessionDialogProps & { readonly onSure: () => void }) {
   return (
     <Dialog label="Run without questions" onClose={onClose}>
       <h2>Run everything without a question?</h2>

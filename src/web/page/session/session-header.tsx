@@ -1,16 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { navigate, pathOf } from '../frame/router.ts'
 import { visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import { copyText } from '../parts/copy-button.tsx'
-import { Menu, type MenuItem } from '../parts/menu.tsx'
+import { lazy } from '../parts/lazy.tsx'
+import { Menu } from '../parts/menu.tsx'
 import { dollars } from '../parts/numbers.ts'
 import { wordsOf } from '../parts/use-action.ts'
 import { SessionChoices } from './session-choices.tsx'
 import { useSessionScreen } from './session-context.ts'
-import { DeleteDialog, LabelDialog } from './session-dialogs.tsx'
+import type { SessionDialogProps } from './session-dialogs.tsx'
+
+const DeleteDialog = lazy<SessionDialogProps>(async () => (await import('./session-dialogs.tsx')).DeleteDialog)
+const LabelDialog = lazy<SessionDialogProps>(async () => (await import('./session-dialogs.tsx')).LabelDialog)
 
 interface SessionHeaderProps {
   readonly isSideOpen: boolean
@@ -19,7 +21,7 @@ interface SessionHeaderProps {
 
 /** The title, the mode and the model, and facts about the session. */
 export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
-  const { session, find } = useSessionScreen()
+  const { session } = useSessionScreen()
   const summary = useModel(session, (state) => state.summary)
   const cost = useModel(session, ({ view, isWhole }) => (isWhole ? view.usage.cost : undefined))
   const isStreaming = useModel(session, ({ view }) => view.run !== undefined && view.status === 'working')
@@ -43,14 +45,6 @@ export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
       </div>
       <div class="session-tools">
         <SessionChoices />
-        <button
-          type="button"
-          class="quiet find-button"
-          onClick={() => find.open()}
-          title="Find in this session (Ctrl+F)"
-        >
-          Find
-        </button>
         <button type="button" class="quiet side-button" aria-expanded={isSideOpen} onClick={onSide}>
           Details
         </button>
@@ -111,49 +105,10 @@ function Title() {
 }
 
 function MoreMenu() {
-  const { client, base } = usePage()
-  const { session, said, api } = useSessionScreen()
+  const page = usePage()
+  const screen = useSessionScreen()
   const [dialog, setDialog] = useState<'delete' | 'label'>()
-  const { id } = session
-  const act = (work: () => Promise<unknown>) => (): void =>
-    void work().catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
-  const copied = async (text: string): Promise<void> => {
-    said.set((await copyText(text)) ? { text: `Copied: ${text}` } : { text: `Copy this: ${text}` })
-  }
-  const items = (): readonly MenuItem[] => [
-    { label: 'Log', onChoose: () => navigate(base, { screen: 'session', id, part: 'log' }) },
-    { label: 'Files', onChoose: () => navigate(base, { screen: 'session', id, part: 'files' }) },
-    {
-      label: 'Fork',
-      detail: 'a copy that goes on its own',
-      onChoose: act(async () => {
-        const fork = await client.sessions.fork(id)
-        navigate(base, { screen: 'session', id: fork.id, part: 'chat' })
-      }),
-    },
-    { label: 'Label this point …', onChoose: () => setDialog('label') },
-    {
-      label: 'Compact',
-      detail: 'replace what is old by a summary',
-      onChoose: act(async () => said.set({ text: (await api.runCommand('/compact')).text || 'Compacting.' })),
-    },
-    {
-      label: 'Export',
-      detail: 'JSON Lines',
-      onChoose: act(async () => download(`${id}.jsonl`, await client.sessions.export(id))),
-    },
-    {
-      label: 'Copy link',
-      onChoose: () => void copied(`${location.origin}${base}${pathOf({ screen: 'session', id, part: 'chat' })}`),
-    },
-    {
-      label: 'Open in the terminal',
-      detail: 'copies the command',
-      onChoose: () => void copied(`libero --resume ${id}`),
-    },
-    { label: 'Print', onChoose: () => print() },
-    { label: 'Delete …', isBad: true, onChoose: () => setDialog('delete') },
-  ]
+  const items = async () => (await import('./session-menu.ts')).sessionMenu(page, screen, setDialog)
   return (
     <>
       <Menu label="More" class="quiet" items={items}>
@@ -163,13 +118,4 @@ function MoreMenu() {
       {dialog === 'label' && <LabelDialog onClose={() => setDialog(undefined)} />}
     </>
   )
-}
-
-function download(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/jsonl' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }

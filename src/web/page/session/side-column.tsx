@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks'
-import { ContextPanel } from './context-panel.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { FilesPanel } from './files-panel.tsx'
-import { LogPanel } from './log-panel.tsx'
 import { TimeSlider } from './time-slider.tsx'
+
+const ContextPanel = lazy(async () => (await import('./context-panel.tsx')).ContextPanel)
+const LogPanel = lazy(async () => (await import('./log-panel.tsx')).LogPanel)
 
 const tabs = ['Files', 'Log', 'Context'] as const
 

@@ -3,12 +3,13 @@ import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
 import { useModel } from '../model/model.ts'
 import { wordsOf } from '../parts/use-action.ts'
+import { isReplay } from './is-replay.ts'
 import { useSessionScreen } from './session-context.ts'
 
 /** Shows the session as it was after any entry. A fork begins from there. */
 export function TimeSlider() {
   const { client, base } = usePage()
-  const { session, said, isReplay } = useSessionScreen()
+  const { session, said } = useSessionScreen()
   const head = useModel(session, (state) => state.head)
   const past = useModel(session, (state) => state.pastSeq)
   const [wanted, setWanted] = useState<number>()

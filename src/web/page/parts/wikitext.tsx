@@ -1,8 +1,8 @@
 import { type ComponentChildren, createElement } from 'preact'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteWikiNode, visibleText } from '../libero.ts'
-import { WebLink } from '../parts/markdown.tsx'
-import { useAnswer } from '../parts/use-answer.ts'
+import { WebLink } from './markdown.tsx'
+import { useAnswer } from './use-answer.ts'
 
 /** Wikitext as the server renders it, rebuilt from a list of elements. Until then, and where there is no TiddlyWiki, it is text. */
 export function Wikitext({ text }: { readonly text: string }) {

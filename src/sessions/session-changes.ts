@@ -1,7 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 
-type Listener = (summary: SessionSummary) => void
+/** `before` is the head that was last told, or seen when the listener came; unknown for a session that was not written for long. */
+type Listener = (summary: SessionSummary, before: number | undefined) => void
 
 /** Tells which sessions have changed, to any number of listeners with one look at the store. */
 export class SessionChanges {
@@ -10,7 +11,7 @@ export class SessionChanges {
   readonly #everyMs: number
   readonly #listeners = new Set<Listener>()
   /** What was last told of each session, of the latest ones; the last changed at the end. */
-  readonly #known = new Map<string, string>()
+  readonly #known = new Map<string, { readonly head: number; readonly state: string }>()
   /** When the newest of them was written. */
   #since = 0
   #cancelTimer: (() => void) | undefined
@@ -51,8 +52,8 @@ export class SessionChanges {
     this.#isLooking = true
     this.#cancelTimer = undefined
     try {
-      for (const summary of (await this.#changed()).toReversed())
-        for (const listener of this.#listeners) listener(summary)
+      for (const { summary, before } of (await this.#changed()).toReversed())
+        for (const listener of this.#listeners) listener(summary, before)
     } catch {
       // The next look may find the store again.
     } finally {
@@ -68,9 +69,9 @@ export class SessionChanges {
   }
 
   /** The sessions that differ from what was told, newest first: all that were written since the last look, and others of the newest. */
-  async #changed(): Promise<readonly SessionSummary[]> {
+  async #changed(): Promise<readonly Change[]> {
     const since = this.#since
-    const changed: SessionSummary[] = []
+    const changed: Change[] = []
     let newest = since
     for (let cursor: string | undefined, pages = 0; pages < mostPages; pages++) {
       const page = await this.#store.list({
@@ -81,7 +82,8 @@ export class SessionChanges {
       for (const one of page.sessions) {
         const known = this.#known.get(one.id)
         // An old session may come into sight because others were deleted.
-        if (known === undefined ? one.updatedAt >= since : known !== stateOf(one)) changed.push(one)
+        if (known === undefined ? one.updatedAt >= since : known.state !== stateOf(one).state)
+          changed.push({ summary: one, before: known?.head })
         else if (known === undefined) this.#known.set(one.id, stateOf(one))
       }
       newest = Math.max(newest, page.sessions[0]?.updatedAt ?? 0)
@@ -89,9 +91,9 @@ export class SessionChanges {
       if (cursor === undefined || (page.sessions.at(-1)?.updatedAt ?? 0) < since) break
     }
     this.#since = newest
-    for (const one of changed.toReversed()) {
-      this.#known.delete(one.id)
-      this.#known.set(one.id, stateOf(one))
+    for (const { summary } of changed.toReversed()) {
+      this.#known.delete(summary.id)
+      this.#known.set(summary.id, stateOf(summary))
     }
     for (const id of this.#known.keys()) {
       if (this.#known.size <= mostKnown) break
@@ -105,5 +107,12 @@ const pageSize = 200
 const mostPages = 50
 const mostKnown = 10_000
 
-const stateOf = ({ head, status, attention, isHeld, title }: SessionSummary): string =>
-  JSON.stringify([head, status, attention, isHeld, title])
+interface Change {
+  readonly summary: SessionSummary
+  readonly before: number | undefined
+}
+
+const stateOf = ({ head, status, attention, isHeld, title }: SessionSummary) => ({
+  head,
+  state: JSON.stringify([head, status, attention, isHeld, title]),
+})

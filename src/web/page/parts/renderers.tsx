@@ -1,10 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { type AgentInstanceMessage, createRendererRegistry, messageKinds, visibleText } from '../libero.ts'
-import { DiffView } from '../parts/diff-view.tsx'
-import { Markdown } from '../parts/markdown.tsx'
-import { Wikitext } from './wikitext.tsx'
+import type { DiffViewProps } from './diff-view.tsx'
+import { lazy } from './lazy.tsx'
+import { Markdown } from './markdown.tsx'
 
-/** What draws the content of answers and results, by its media type and its details. Others may be added to it. */
+const Wikitext = lazy<{ readonly text: string }>(async () => (await import('./wikitext.tsx')).Wikitext)
+/** A diff; its code is loaded with the first one. */
+export const Diff = lazy<DiffViewProps>(async () => (await import('./diff-view.tsx')).DiffView)
+
+/** What draws answers, results and, since `cards/pending-card.tsx`, what waits for a person. Embedders add theirs to it. */
 export const renderers = createRendererRegistry<ComponentChildren>({
   text: ({ content }) => <pre class="output">{visibleText(content)}</pre>,
   onError: (error, { renderer }) => console.warn(`libero: the renderer ${renderer} failed:`, error),
@@ -19,7 +23,7 @@ renderers.register({
   ...messageKinds.diff,
   render: ({ content, metadata }) => {
     const { diff } = (metadata?.details ?? {}) as { readonly diff?: unknown }
-    return <DiffView diff={typeof diff === 'string' ? diff : content} />
+    return <Diff diff={typeof diff === 'string' ? diff : content} />
   },
 })
 

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { quantile } from './check.ts'
+import { type PartOptions, type PartResult, resultOf } from './part.ts'
+import { Trial, type TrialOptions } from './trial.ts'
+
+const tasksOfSession = 5
+
+/** Kills workers at random moments while sessions work, and replaces them. */
+export async function killWorkers(
+  options: PartOptions,
+  more: Partial<TrialOptions> & { readonly workers?: number; readonly disturb?: (trial: Trial) => Promise<void> } = {},
+): Promise<PartResult> {
+  const { server, engine, cache, random, kills, sessions, mutant, progress } = options
+  const { workers = 3, disturb, ...settings } = more
+  const trial = await new Trial({
+    ...{ url: server.url(), engine, cache, thinkMs: 600 },
+    ...(mutant !== undefined && { mutant }),
+    ...settings,
+  }).prepare()
+  try {
+    for (let i = 0; i < workers; i++) trial.start()
+    const sending = sendTasks(trial, sessions)
+    let killed = 0
+    while (killed < kills) {
+      await sleep((0.4 + 1.2 * random()) * (4.5 / workers) * 1000)
+      await disturb?.(trial)
+      const ready = [...trial.workers].filter((worker) => worker.processId !== undefined)
+      const victim = ready[Math.floor(random() * ready.length)]
+      if (!victim) continue
+      trial.start()
+      await trial.kill(victim)
+      killed++
+      if (killed % 25 === 0) progress(`${killed} of ${kills} kills`)
+    }
+    await sending
+    const isSettled = await trial.settled(240_000)
+    const result = await resultOf(trial, { isSettled })
+    const { takeovers, stolen } = result.verdict
+    const slowest = quantile(takeovers, 0.99)
+    const failures = [
+      ...(slowest > 15_000 ? [`takeover p99 ${seconds(slowest)}, goal 15 s`] : []),
+      ...(stolen > 0 ? [`${stolen} sessions were taken from a worker that lived`] : []),
+    ]
+    const speed = `${takeovers.length} sessions taken over, p50 ${seconds(quantile(takeovers, 0.5))}, p99 ${seconds(slowest)}`
+    return {
+      ...result,
+      kills: killed,
+      failures: [...result.failures, ...failures],
+      shown: `${killed} kills, ${result.shown}; ${speed}`,
+    }
+  } finally {
+    await trial.close()
+  }
+}
+
+/** Sends the tasks of each session one after the other, while workers come and go. */
+export async function sendTasks(trial: Trial, sessions: number): Promise<void> {
+  for (let task = 1; task <= tasksOfSession; task++) {
+    for (let first = 0; first < sessions; first += 10)
+      await Promise.all(
+        Array.from({ length: Math.min(10, sessions - first) }, (_, i) => trial.send(`s${first + i}`, task)),
+      )
+  }
+}
+
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

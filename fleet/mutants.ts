@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkPatches, type Patch } from '../crash/plant.ts'
+import type { PartOptions } from './part.ts'
+import { type PartName, parts } from './parts.ts'
+
+const store = 'sessions/postgres-store.ts'
+const recovery = 'sessions/crash-recovery.ts'
+
+export interface Mutant {
+  readonly name: string
+  readonly patches: readonly Patch[]
+  /** The part that must notice it, and how much of that part is run. */
+  readonly part: PartName
+  readonly size?: number
+}
+
+/** Bugs that the harness must notice; otherwise it proves nothing. */
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'lease not fenced',
+    patches: [
+      {
+        file: store,
+        find: '$4::text, $5::bigint, $6::bigint,\n  $7',
+        replace: `$4::text,
+  coalesce((select held.epoch from \${schema}.lease as held join \${schema}.session on session.key = held.session
+    where session.id = $2::text and $5::text is not null), 0),
+  coalesce((select head from \${schema}.session where id = $1::text and $6::text is not null), 0),\n  $7`,
+      },
+    ],
+    part: 'pauses',
+    size: 0.25,
+  },
+  {
+    name: 'reconciler off',
+    patches: [{ file: 'durable/reconciler.ts', find: 'if (this.#isStopped) return\n', replace: 'return\n' }],
+    part: 'jobs',
+  },
+  {
+    name: 'notify lost',
+    patches: [
+      {
+        file: 'durable/dispatchers/wake-notices.ts',
+        find: 'const heard = (): void => this.#call()',
+        replace: 'const heard = (): void => {}',
+      },
+    ],
+    part: 'waiting',
+    size: 0.01,
+  },
+  {
+    name: 'double claim',
+    patches: [
+      { file: 'durable/run-session.ts', find: 'if (summary.isHeld) return lookAgain()', replace: '' },
+      {
+        file: 'durable/run-session.ts',
+        find: 'if (!attention || (',
+        replace: 'if ((!attention && !summary.isHeld) || (',
+      },
+      { file: 'durable/run-session.ts', find: '{ leaseMs, clock,', replace: '{ leaseMs, takeOver: true, clock,' },
+    ],
+    part: 'kills',
+  },
+  {
+    name: 'inbox read without transaction',
+    patches: [
+      {
+        file: store,
+        find: "failpoint('postgres.append.before', entries)",
+        replace: `if (keys.length > 0) {
+        await tables.write(\`update \${schema}.inbox set body = null where client_key = any ($1::text::text[])\`, [rows[2]])
+        await new Promise((resolve) => setTimeout(resolve, 300))
+      }`,
+      },
+    ],
+    part: 'kills',
+  },
+  {
+    name: 'park on first death',
+    patches: [
+      { file: recovery, find: 'const maxCrashes = 3', replace: 'const maxCrashes = 1' },
+      {
+        file: recovery,
+        find: 'const isShared = !wasCutOff && sessionsOfDeadProcess > 1',
+        replace: 'const isShared = false',
+      },
+    ],
+    part: 'kills',
+  },
+  {
+    name: 'deaths among others count',
+    patches: [
+      {
+        file: recovery,
+        find: 'const isShared = !wasCutOff && sessionsOfDeadProcess > 1',
+        replace: 'const isShared = false',
+      },
+    ],
+    part: 'poison',
+  },
+  {
+    name: 'tenant limit ignored',
+    patches: [{ file: 'durable/worker.ts', find: 'tenantLimits: limits.tenants ?? {}', replace: 'tenantLimits: {}' }],
+    part: 'tenants',
+  },
+  {
+    name: 'drain kills',
+    patches: [
+      { file: 'durable/worker.ts', find: "this.#state = 'draining'", replace: "process.kill(process.pid, 'SIGKILL')" },
+    ],
+    part: 'drains',
+  },
+]
+
+export interface MutantResult {
+  readonly name: string
+  /** What was noticed; absent if nothing was. */
+  readonly by?: string
+}
+
+/** Runs the part of each mutant with its bug. */
+export async function catchMutants(options: PartOptions): Promise<readonly MutantResult[]> {
+  checkMutants()
+  const results: MutantResult[] = []
+  for (const { name, part, size = 0.15 } of mutants) {
+    // A separate cache, because compiled code of a mutant must not be used elsewhere.
+    const cache = mkdtempSync(join(tmpdir(), 'libero-fleet-cache-'))
+    try {
+      const { failures } = await parts[part]({
+        ...options,
+        size,
+        kills: 15,
+        sessions: 60,
+        cache,
+        mutant: name,
+        progress: () => {},
+      })
+      const [by] = failures
+      results.push({ name, ...(by !== undefined && { by }) })
+      options.progress(`mutant "${name}" ${by === undefined ? 'NOT caught' : `caught by ${part}: ${by}`}`)
+    } finally {
+      rmSync(cache, { recursive: true, force: true })
+    }
+  }
+  return results
+}
+
+/** Throws if a patch no longer matches the sources. */
+export function checkMutants(): void {
+  checkPatches(mutants.flatMap(({ patches }) => patches))
+}

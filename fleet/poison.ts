@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sendTasks } from './kills.ts'
+import { type PartOptions, type PartResult, resultOf } from './part.ts'
+import { poisonText } from './task-model.ts'
+import { Trial } from './trial.ts'
+
+/** Some sessions end every process that works on them: exactly those must be parked, and the others must end. */
+export async function poisonSessions(options: PartOptions): Promise<PartResult> {
+  const { server, engine, cache, size, mutant, progress } = options
+  const trial = await new Trial({
+    ...{ url: server.url(), engine, cache, thinkMs: 400 },
+    ...(mutant !== undefined && { mutant }),
+  }).prepare()
+  try {
+    const poisoned = Array.from({ length: Math.max(2, Math.round(10 * size)) }, (_, i) => `poison${i}`)
+    for (let i = 0; i < 3; i++) trial.start()
+    const keeping = keepRunning(trial, 3)
+    const sending = sendTasks(trial, Math.max(20, Math.round(500 * size)))
+    for (const id of poisoned) await trial.send(id, 1, { text: poisonText })
+    await sending
+    const isDone = async (): Promise<boolean> =>
+      (await trial.store.list({ status: 'parked', limit: 100 })).sessions.length >= poisoned.length
+    for (let tries = 0; tries < 600 && !(await isDone()); tries++) {
+      await sleep(500)
+      if (tries % 40 === 39) progress(`${trial.deaths.size} deaths`)
+    }
+    const isSettled = await trial.settled(240_000)
+    keeping.stop()
+    const result = await resultOf(trial, { isSettled, poisoned })
+    return {
+      ...result,
+      shown: `${poisoned.length} of ${poisoned.length + 500 * size} end their worker, ${trial.deaths.size} deaths, ${result.shown}`,
+    }
+  } finally {
+    await trial.close()
+  }
+}
+
+/** Replaces workers that ended. */
+export function keepRunning(trial: Trial, count: number): { stop(): void } {
+  const timer = setInterval(() => {
+    while (trial.workers.size < count) trial.start()
+  }, 200)
+  return { stop: () => clearInterval(timer) }
+}

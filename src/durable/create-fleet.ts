@@ -1,0 +1,266 @@
+import { show } from '../core/behavior.ts'
+import { systemClock } from '../core/clock.ts'
+import { SessionBusyError, SessionNotFoundError } from '../core/errors.ts'
+import type { InboxItem } from '../core/log.ts'
+import { parseMeta } from '../core/meta.ts'
+import { parsePrompt } from '../core/run-options.ts'
+import type { PendingAnswer, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
+import { sleep } from '../core/waiting.ts'
+import { parentLeaseOf } from '../sessions/family.ts'
+import { openCalls } from '../sessions/open-calls.ts'
+import type { PostgresStore } from '../sessions/postgres-store.ts'
+import { loadSession, openSession } from '../sessions/session.ts'
+import { eachSession } from '../sessions/session-query.ts'
+import { type DelayedSend, delayedSends, storeDelayed } from './delayed-sends.ts'
+import type { WakeOptions } from './dispatcher.ts'
+import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkerInfo, WorkOptions } from './fleet.ts'
+import { providerLimits } from './provider-limits.ts'
+import { stopSession } from './stop-session.ts'
+import { webhookJobs } from './webhook-jobs.ts'
+import { FleetWorker } from './worker.ts'
+import { workerDirectory } from './worker-directory.ts'
+import { workflowAgents } from './workflow-agents.ts'
+
+/** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
+export function createFleet(
+  options: FleetOptions & Required<Pick<FleetOptions, 'workflow'>>,
+): Fleet & Required<Pick<Fleet, 'workflow'>>
+export function createFleet(options: FleetOptions): Fleet
+export function createFleet(options: FleetOptions): Fleet {
+  checkOptions(options)
+  const { store, dispatcher, kinds, limits = {}, clock = systemClock, version = '' } = options
+  const { onError = (error) => console.error(`libero: ${error.message}`, error.cause ?? '') } = options
+  const directory = workerDirectory(store, clock)
+  const providers = providerLimits({ store, clock, ...(limits.providers && { limits: limits.providers }) })
+  const { limited } = providers
+  const agents = options.workflow && workflowAgents(options.workflow, { store, dispatcher, clock, onError, limited })
+  const own = [delayedSends(deliver), webhookJobs(options.webhooks), ...(agents ? [agents] : [])]
+  const works = [...own, ...(options.works ?? [])]
+  const workers = new Set<FleetWorker>()
+  const sent = new Map<string, Named & { readonly at: number }>()
+
+  const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
+    works.find((work) => work.owns(id))?.kind ?? kind
+
+  const wakeOf = (summary: Named): WakeOptions => ({
+    kind: kindOf(summary) ?? '',
+    ...(summary.tenant !== undefined && { tenant: summary.tenant }),
+  })
+
+  /** A session that was just sent to is not looked up again: it keeps its kind and its tenant. */
+  async function deliver(send: DelayedSend): Promise<void> {
+    const { sessionId: id } = send
+    const known = sent.get(id)
+    const now = clock.now()
+    try {
+      if (known && now - known.at < sentMs && !differing(known, send)) return await deliverTo(send, known)
+    } catch (error) {
+      if (!(error instanceof SessionNotFoundError)) throw error // it was deleted
+    }
+    const found = await findOrMake(store, send)
+    if (sent.size >= maxSent) sent.clear()
+    sent.set(id, { ...pick(found), id, at: now })
+    await deliverTo(send, found)
+  }
+
+  async function deliverTo({ sessionId: id, item }: DelayedSend, summary: Named): Promise<void> {
+    const wake = wakeOf(summary)
+    if (!isPostgres(store)) {
+      await store.send(id, item) // if the process ends here, the reconciler finds the session
+      return dispatcher.wake(id, wake)
+    }
+    await store.transaction(async (transaction) => {
+      await store.send(id, item, { transaction })
+      await dispatcher.wake(id, { ...wake, transaction })
+    })
+  }
+
+  async function wakeRoot(sessionId: string): Promise<void> {
+    const root = (await parentLeaseOf(store, sessionId))?.holder ?? sessionId // it continues the calls of its sub-agents
+    const summary = await store.find(root)
+    if (summary) await dispatcher.wake(root, wakeOf(summary))
+  }
+
+  return {
+    store,
+    dispatcher,
+    ...(agents && { workflow: agents.workflow }),
+
+    async send(sessionId, message) {
+      const { kind, tenant, at = 0 } = message
+      const item = itemOf(message)
+      const target = { ...(kind !== undefined && { kind }), ...(tenant !== undefined && { tenant }) }
+      const send: DelayedSend = { sessionId, ...target, item, at }
+      if (at <= clock.now()) await deliver(send)
+      else {
+        const id = await storeDelayed(store, send)
+        await dispatcher.wake(id, { kind: kindOf({ id })!, at })
+      }
+      return item.clientKey
+    },
+
+    async answer(sessionId, callId, answer) {
+      const session = await loadSession(store, sessionId)
+      const needsSignature = session.pending.some((call) => call.callId === callId && call.signature)
+      if (answer.decision === 'allow' && needsSignature && answer.mac === undefined && options.authorityFor)
+        await (await options.authorityFor(await tenantOf(store, sessionId))).answer(session, callId, signable(answer))
+      else await session.answer(callId, answer)
+      await wakeRoot(sessionId)
+    },
+
+    wake: wakeRoot,
+
+    async stop(sessionId) {
+      await stopSession(store, sessionId, clock)
+    },
+
+    async *pending({ tenant } = {}) {
+      const own = tenant !== undefined && { tenant }
+      for await (const { id: root, ...summary } of eachSession(store, {
+        status: 'waiting',
+        parent: null,
+        limit: 100,
+        ...own,
+      })) {
+        const calls = await openCalls(store, root).catch((error: unknown) => {
+          if (error instanceof SessionNotFoundError) return [] // deleted meanwhile
+          throw error
+        })
+        for (const call of calls) yield { ...call, root, ...named(summary) }
+      }
+    },
+
+    work(workOptions: WorkOptions = {}) {
+      checkWork(workOptions, kinds)
+      const parts = { store, dispatcher, kinds, clock, onError, limits, works, version, directory, limited, kindOf }
+      const wake = (summary: SessionSummary): Promise<void> => dispatcher.wake(summary.id, wakeOf(summary))
+      const worker = new FleetWorker({ ...parts, wake, options: workOptions })
+      workers.add(worker)
+      return worker
+    },
+
+    async status(): Promise<FleetStatus> {
+      const counted = statuses.map(async (status) => {
+        const { sessions } = await store.list({ status, parent: null, limit: 1000 })
+        return [status, sessions.length] as const
+      })
+      const [alive, jobs, keys] = await Promise.all([directory.list(), dispatcher.stats?.(), providers.status()])
+      const sessions = Object.fromEntries(await Promise.all(counted)) as FleetStatus['sessions']
+      return { workers: alive.map(withoutKey), sessions, ...(jobs && { jobs }), limits, providers: keys }
+    },
+
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.close()))
+      await agents?.close()
+      await dispatcher.close()
+      await store.close?.()
+    },
+  }
+}
+
+/** The key in its address is for servers, which read it from the directory. */
+function withoutKey({ address, ...worker }: WorkerInfo): WorkerInfo {
+  return address === undefined ? worker : { ...worker, address: URL.parse(address)?.origin ?? '' }
+}
+
+/** A store whose `send` and a wake can be one transaction. */
+function isPostgres(store: SessionStore): store is PostgresStore {
+  return 'transaction' in store
+}
+
+type Named = Pick<SessionSummary, 'id' | 'kind' | 'tenant'>
+
+/** How long, and of how many sessions, their kind and tenant are remembered. */
+const sentMs = 60_000
+const maxSent = 10_000
+
+const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']
+
+/** How often a session is tried to be made that another process is just making. */
+const maxTries = 100
+
+async function findOrMake(store: SessionStore, send: DelayedSend): Promise<SessionSummary> {
+  const { sessionId, kind, tenant } = send
+  for (let tries = 1; ; tries++) {
+    const summary = await store.find(sessionId)
+    if (summary) return checkedSummary(summary, send)
+    if (kind === undefined)
+      throw new TypeError(`There is no session "${sessionId}"; send its first message with the kind of agent it is for`)
+    try {
+      await (await openSession(store, sessionId, { kind, ...(tenant !== undefined && { tenant }) })).save()
+    } catch (error) {
+      if (!(error instanceof SessionBusyError) || tries === maxTries) throw error
+      await sleep(20) // another process is just making it
+    }
+  }
+}
+
+function checkedSummary(summary: SessionSummary, send: DelayedSend): SessionSummary {
+  const name = differing(summary, send)
+  if (!name) return summary
+  throw new TypeError(
+    `Session "${summary.id}" has the ${name} ${show(summary[name])}, which a message cannot change; it named ${show(send[name])}`,
+  )
+}
+
+/** What a message names that the session does not have. */
+const differing = (session: Named, send: DelayedSend): 'kind' | 'tenant' | undefined =>
+  (['kind', 'tenant'] as const).find((name) => send[name] !== undefined && send[name] !== session[name])
+
+function itemOf({ prompt, clientKey = crypto.randomUUID(), mode = 'followUp', meta }: FleetMessage): InboxItem {
+  if (mode !== 'followUp' && mode !== 'steer')
+    throw new TypeError(`The mode of a message must be "followUp" or "steer", got ${show(mode)}`)
+  const content = parsePrompt(prompt)
+  if (!content) throw new TypeError('There is no message; pass a prompt as a text or a list of parts')
+  const checked = parseMeta(meta, 'the meta of a message')
+  return { clientKey, mode, content, ...(checked && { meta: checked }) }
+}
+
+async function tenantOf(store: SessionStore, sessionId: string): Promise<string | undefined> {
+  const { holder = sessionId } = (await parentLeaseOf(store, sessionId)) ?? {}
+  return (await store.find(holder))?.tenant
+}
+
+/** An answer as an authority takes it: its content is a note for the model. */
+function signable({ decision, content, by, scope, where, edits, rule }: PendingAnswer) {
+  if (content !== undefined && typeof content !== 'string')
+    throw new TypeError('The content of a signed answer must be a text')
+  return {
+    decision: decision!,
+    ...(by !== undefined && { by }),
+    ...(content !== undefined && { note: content }),
+    ...{ ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) },
+  }
+}
+
+const named = ({ title, ...summary }: Omit<SessionSummary, 'id'>): Pick<FleetPending, 'title' | 'tenant' | 'kind'> => ({
+  ...(title !== undefined && { title }),
+  ...pick(summary),
+})
+
+const pick = ({ kind, tenant }: Pick<SessionSummary, 'kind' | 'tenant'>): Pick<SessionSummary, 'kind' | 'tenant'> => ({
+  ...(kind !== undefined && { kind }),
+  ...(tenant !== undefined && { tenant }),
+})
+
+function checkOptions({ store, dispatcher, kinds }: FleetOptions): void {
+  if (typeof store?.append !== 'function')
+    throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
+  if (typeof dispatcher?.claim !== 'function')
+    throw new TypeError(`createFleet needs a dispatcher such as inProcessDispatcher(), got ${show(dispatcher)}`)
+  for (const [name, open] of Object.entries(kinds ?? {}))
+    if (typeof open !== 'function')
+      throw new TypeError(
+        `The kind "${name}" of createFleet must be a function that returns an agent, got ${show(open)}`,
+      )
+}
+
+function checkWork({ concurrency = 1, kinds = [] }: WorkOptions, known: FleetOptions['kinds']): void {
+  for (const kind of kinds)
+    if (!Object.hasOwn(known, kind))
+      throw new TypeError(
+        `fleet.work cannot take the kind ${show(kind)}; the fleet has ${Object.keys(known).join(', ')}`,
+      )
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new TypeError(`fleet.work takes concurrency as a whole number of at least 1, got ${show(concurrency)}`)
+}

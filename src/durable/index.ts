@@ -1,0 +1,17 @@
+/** `libero/durable`: the same program on a laptop and on many machines. */
+
+export type { Clock } from '../core/clock.ts'
+export type { PendingAnswer, Session, SessionStore, SessionSummary } from '../core/store.ts'
+export type { JoinRun } from '../events/runs-elsewhere.ts'
+export type { AuthorityFor } from '../server/session-work.ts'
+export type { WebhookOptions } from '../server/webhooks/webhook.ts'
+export { createFleet } from './create-fleet.ts'
+export type * from './dispatcher.ts'
+export { dbosDispatcher } from './dispatchers/dbos.ts'
+export { inProcessDispatcher } from './dispatchers/in-process.ts'
+export { type PgBossDispatcherOptions, pgBossDispatcher } from './dispatchers/pg-boss.ts'
+export type { PostgresDispatcherOptions } from './dispatchers/postgres-queue.ts'
+export type * from './fleet.ts'
+export type * from './fleet-work.ts'
+export { joinWorkers } from './join-workers.ts'
+export { type WorkerHandlerOptions, workerHandler } from './worker-http.ts'

@@ -1,0 +1,203 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import { AgentRateLimitError, messageOf } from '../core/errors.ts'
+import {
+  type EventIterator,
+  type ModelEvent,
+  type ModelRequest,
+  type Provider,
+  plainProvider,
+} from '../core/provider.ts'
+import type { SessionStore } from '../core/store.ts'
+import { sleep } from '../core/waiting.ts'
+import { isContent } from '../providers/retry.ts'
+import { type KeyState, type LimitBook, limitBook } from './limit-book.ts'
+
+/** How long a key is closed if the service does not say when to come back. */
+const unknownPauseMs = 10_000
+/** A request that has waited for so long fails. */
+const maxWaitMs = 3_600_000
+/** How often a key without a limit is looked up: it may have been closed by another worker. */
+const lookMs = 1000
+
+export interface ProviderLimitsOptions {
+  /** Workers that share a Postgres store share the limits. With other stores they hold for this process. */
+  readonly store: SessionStore
+  /** By key. */
+  readonly limits?: Readonly<Record<string, { readonly requestsPerMinute: number }>>
+  readonly clock?: Clock
+}
+
+/** The limits of requests to models, over the whole fleet. */
+export interface ProviderLimits {
+  /**
+   * A provider whose requests wait for their turn. A service that says 429 closes the key for all workers until the time that
+   * it names. The default key is `name:model` of the request.
+   */
+  limited<P extends Provider>(provider: P, key?: string): P
+  status(): Promise<readonly KeyState[]>
+}
+
+export function providerLimits({ store, limits = {}, clock = systemClock }: ProviderLimitsOptions): ProviderLimits {
+  for (const [key, { requestsPerMinute }] of Object.entries(limits))
+    if (!(requestsPerMinute > 0))
+      throw new RangeError(`limits.providers["${key}"].requestsPerMinute is ${requestsPerMinute}; it must be above 0`)
+  const book = limitBook(store, clock)
+  const looked = new Map<string, number>()
+
+  /** Takes a request; one of a key without a limit is only looked up now and then. */
+  const take: LimitBook['take'] = async (key, perMinute) => {
+    const now = clock.now()
+    if (perMinute === Number.POSITIVE_INFINITY && now - (looked.get(key) ?? 0) < lookMs)
+      return { waitMs: 0, isClosed: false }
+    const taken = await book.take(key, perMinute)
+    if (taken.waitMs === 0) looked.set(key, now)
+    return taken
+  }
+
+  const gate: Gate = {
+    take: (key) => take(key, Object.hasOwn(limits, key) ? limits[key]!.requestsPerMinute : Number.POSITIVE_INFINITY),
+    async close(key, ms) {
+      looked.delete(key)
+      await book.close(key, ms)
+    },
+    clock,
+  }
+  return {
+    limited: (provider, key) => ({
+      ...provider,
+      ...plainProvider(provider),
+      stream: (request, signal) =>
+        new LimitedStream(provider, key ?? `${provider.meta.name}:${request.model}`, gate, request, signal),
+    }),
+    status: () => book.list(),
+  }
+}
+
+interface Gate {
+  take(key: string): ReturnType<LimitBook['take']>
+  close(key: string, ms: number): Promise<void>
+  readonly clock: Clock
+}
+
+/** A hand-written iterator, because a generator would cost extra promises for each delta. */
+class LimitedStream implements AsyncIterableIterator<ModelEvent> {
+  readonly #provider: Provider
+  readonly #key: string
+  readonly #gate: Gate
+  readonly #request: ModelRequest
+  readonly #signal: AbortSignal
+  readonly #closer = new AbortController()
+  #inner: EventIterator | undefined
+  #hasContent = false
+  #attempt = 1
+  #delayMs = 0
+  #waitedMs = 0
+
+  constructor(provider: Provider, key: string, gate: Gate, request: ModelRequest, signal: AbortSignal) {
+    this.#provider = provider
+    this.#key = key
+    this.#gate = gate
+    this.#request = request
+    this.#signal = signal
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  take(): ModelEvent | undefined {
+    return this.#hasContent ? this.#inner?.take?.() : undefined
+  }
+
+  next(): Promise<IteratorResult<ModelEvent>> {
+    return this.#hasContent ? this.#inner!.next() : this.#beforeContent()
+  }
+
+  async return(): Promise<IteratorResult<ModelEvent>> {
+    this.#closer.abort()
+    this.#hasContent = false
+    await this.#inner?.return?.()
+    return { done: true, value: undefined }
+  }
+
+  async throw(error?: unknown): Promise<IteratorResult<ModelEvent>> {
+    await this.return()
+    throw error
+  }
+
+  async #beforeContent(): Promise<IteratorResult<ModelEvent>> {
+    if (this.#delayMs > 0) await this.#pause()
+    if (this.#closer.signal.aborted) return { done: true, value: undefined }
+    if (!this.#inner) {
+      const { waitMs, isClosed } = await this.#gate.take(this.#key)
+      this.#signal.throwIfAborted()
+      const why = isClosed ? 'the service asked all workers to wait' : 'its requests of this minute are used up'
+      if (waitMs > 0) return { done: false, value: this.#waitFor(waitMs, why) }
+      this.#inner = this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
+    }
+    let result: IteratorResult<ModelEvent>
+    try {
+      result = await this.#inner.next()
+    } catch (error) {
+      return { done: false, value: await this.#afterError(error) }
+    }
+    if (result.done) return result
+    const event = result.value
+    if (event?.type === 'retry') {
+      // The provider waits itself; the other workers must wait too.
+      if (saysRateLimit(`${event.code} ${event.reason}`))
+        await this.#gate.close(this.#key, event.delayMs ?? unknownPauseMs)
+      return { done: false, value: { ...event, attempt: ++this.#attempt } }
+    }
+    this.#hasContent = isContent(event)
+    return result
+  }
+
+  /** A pause of at most a second more than asked for, so that those who wait do not all come back at once. */
+  #waitFor(waitMs: number, why: string, cause?: unknown): ModelEvent {
+    if (this.#waitedMs > maxWaitMs) throw this.#tooLong(waitMs, why, cause)
+    this.#delayMs = Math.ceil(waitMs + Math.random() * Math.min(1000, waitMs / 10))
+    const reason = `Requests of "${this.#key}" wait: ${why}`
+    return { type: 'retry', attempt: ++this.#attempt, reason, delayMs: this.#delayMs }
+  }
+
+  /** After the event was returned, so that a screen can show the reason. */
+  async #pause(): Promise<void> {
+    const ms = this.#delayMs
+    this.#delayMs = 0
+    this.#waitedMs += ms
+    await sleep(ms, { clock: this.#gate.clock, signals: [this.#signal, this.#closer.signal] })
+    this.#signal.throwIfAborted()
+  }
+
+  async #afterError(error: unknown): Promise<ModelEvent> {
+    this.#inner = undefined
+    const pauseMs = this.#signal.aborted ? undefined : pauseAfter(this.#provider, error, this.#gate.clock.now())
+    if (pauseMs === undefined) throw error
+    await this.#gate.close(this.#key, pauseMs)
+    return this.#waitFor(pauseMs, `the service asked all workers to wait (${messageOf(error)})`, error)
+  }
+
+  #tooLong(waitMs: number, why: string, cause: unknown): AgentRateLimitError {
+    const { name } = this.#provider.meta
+    const error = new AgentRateLimitError(
+      `A request of "${this.#key}" waited ${Math.round(this.#waitedMs / 60_000)} minutes: ${why}. Raise the limit, or send fewer requests.`,
+      { provider: name, retryable: true, cause },
+    )
+    error.retryAt = this.#gate.clock.now() + waitMs
+    return error
+  }
+}
+
+/** How long the service asks to wait, if it refused the request because there were too many. */
+function pauseAfter(provider: Provider, error: unknown, now: number): number | undefined {
+  if (error instanceof AgentRateLimitError) return Math.max(1, (error.retryAt ?? now + unknownPauseMs) - now)
+  try {
+    const classified = provider.classifyError?.(error)
+    return classified?.kind === 'rate_limited' ? Math.max(1, classified.retryAfterMs ?? unknownPauseMs) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const saysRateLimit = (text: string): boolean => /rate.?limit|too many requests|(?<!\d)429(?!\d)/i.test(text)

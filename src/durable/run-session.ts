@@ -1,0 +1,130 @@
+import type { Agent } from '../core/agent.ts'
+import type { Clock } from '../core/clock.ts'
+import {
+  AgentError,
+  LeaseLostError,
+  messageOf,
+  SessionBusyError,
+  SessionNotFoundError,
+  SessionParkedError,
+  StoreError,
+} from '../core/errors.ts'
+import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
+import { hasOldMailOnly } from '../sessions/needs-run.ts'
+import { inboxOf } from '../sessions/pending.ts'
+import { recordFailure } from '../sessions/record-failure.ts'
+import { loadFound } from '../sessions/session.ts'
+import type { Dispatcher, Job } from './dispatcher.ts'
+import type { AgentKind, FleetAgent, KindRequest } from './fleet.ts'
+
+/** What the job of a session needs of its worker. */
+export interface SessionJobContext {
+  readonly store: SessionStore
+  readonly dispatcher: Pick<Dispatcher, 'wake'>
+  readonly kinds: Readonly<Record<string, AgentKind>>
+  readonly limited: KindRequest['limited']
+  readonly clock: Clock
+  readonly onError: (error: Error) => void
+  /** Names the worker in the errors that other writers get. */
+  readonly owner: string
+  /** Aborts when the worker leaves its work to others. */
+  readonly signal: AbortSignal
+  /** Whether the session may run in this process now. */
+  admit(summary: SessionSummary): Promise<boolean>
+  /** Called before the agent of the session runs. */
+  onRun(run: SessionRun): void
+}
+
+export interface SessionRun {
+  readonly session: Session
+  readonly summary: SessionSummary
+  leave(): Promise<void>
+}
+
+/** How long a worker that does not beat keeps its sessions. It beats three times as often. */
+const leaseMs = 8000
+/** When a session is looked at again that another process holds, or that has to run alone. */
+const againMs = 1000
+
+/** Looks at the session of a job, and runs its agent if there is something to do. */
+export async function runSession(job: Job, context: SessionJobContext): Promise<void> {
+  const { sessionId: id } = job
+  const { store, kinds, clock, dispatcher } = context
+  const summary = await store.find(id)
+  if (!summary) return
+  const { attention, status, tenant, kind = job.kind } = summary
+  const wake = (inMs = 0): Promise<void> =>
+    dispatcher.wake(id, { kind, tenant: tenant ?? '', ...(inMs > 0 && { at: clock.now() + inMs }) })
+  // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
+  const lookAgain = async (): Promise<void> => {
+    if (job.attempt > 1 || (await inboxOf(store, id)).length > 0) await wake(againMs)
+  }
+  if (summary.isHeld) return lookAgain()
+  // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
+  if (!attention || (status === 'waiting' && attention === 'mail')) return
+  const open = kinds[kind]
+  if (!open || context.signal.aborted) return wake() // the job named another kind, or the worker is leaving
+  if (!(await context.admit(summary))) return wake(againMs)
+  try {
+    const session = await loadFound(store, summary, { leaseMs, clock, owner: context.owner })
+    if (attention === 'mail' && hasOldMailOnly(session) && (await inboxOf(store, id, session.log.head)).length === 0)
+      return
+    const hasRun = await runAgent(session, summary, open, context)
+    const { log } = session
+    const wasLeft = !hasRun || log.transcript.runs.at(-1)?.status === 'left'
+    // A message that came in the last moment is in the log of a run that is over.
+    if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) await wake()
+  } catch (error) {
+    if (error instanceof SessionBusyError) return lookAgain()
+    if (error instanceof SessionParkedError) return context.onError(error)
+    // Deleted meanwhile, or another process goes on with it.
+    if (!(error instanceof SessionNotFoundError) && !(error instanceof LeaseLostError)) throw error
+  }
+}
+
+/** False if the worker leaves its work before the agent has begun. */
+async function runAgent(
+  session: Session,
+  summary: SessionSummary,
+  open: AgentKind,
+  { store, limited, signal, onRun, onError }: SessionJobContext,
+): Promise<boolean> {
+  const { id, log } = session
+  const { tenant } = summary
+  const fail = async (cause: unknown): Promise<void> => {
+    onError(new Error(`Session "${id}" could not be worked on: ${messageOf(cause)}`, { cause }))
+    // What the host says may be about its machine.
+    await recordFailure(
+      store,
+      id,
+      tenant === undefined ? messageOf(cause) : 'no agent could be opened for this session',
+    )
+  }
+  let made: FleetAgent
+  try {
+    made = withClose(await open({ session, summary, tenant, limited }))
+  } catch (cause) {
+    await fail(cause)
+    return true
+  }
+  const runsBefore = log.transcript.runs.at(-1)?.id
+  try {
+    if (signal.aborted) return false
+    onRun({ session, summary, leave: () => made.agent.leave() })
+    await made.agent.run()
+  } catch (error) {
+    if (elsewhere.some((kind) => error instanceof kind)) throw error
+    if (!(error instanceof AgentError)) onError(new Error(`The run of session "${id}" failed`, { cause: error }))
+    // How a run ended is in its log, unless it did not get that far.
+    if (log.transcript.runs.at(-1)?.id === runsBefore) await fail(error)
+  } finally {
+    await made.close().catch((cause) => onError(new Error(`The agent of session "${id}" did not close`, { cause })))
+  }
+  return true
+}
+
+/** These say nothing about the agent. */
+const elsewhere = [SessionBusyError, SessionNotFoundError, SessionParkedError, LeaseLostError, StoreError]
+
+const withClose = (made: Agent | FleetAgent): FleetAgent =>
+  'destroy' in made ? { agent: made, close: () => made.destroy() } : made

@@ -1,0 +1,275 @@
+import type { Session, SessionSummary } from '../core/store.ts'
+import { isProgress } from '../core/transcript.ts'
+import { sleep } from '../core/waiting.ts'
+import { thisProcessId } from '../sessions/leased-log.ts'
+import type { Job } from './dispatcher.ts'
+import type { FleetOptions, KindRequest, Worker, WorkerStatus, WorkOptions } from './fleet.ts'
+import type { FleetJobContext, FleetWork, FleetWorkContext } from './fleet-work.ts'
+import { type OtherJob, Quarantine } from './quarantine.ts'
+import { Reconciler } from './reconciler.ts'
+import { runSession, type SessionRun } from './run-session.ts'
+import { Waits } from './waits.ts'
+import type { WorkerDirectory } from './worker-directory.ts'
+
+/** What a worker gets of its fleet. */
+export interface WorkerParts
+  extends Required<Pick<FleetOptions, 'store' | 'dispatcher' | 'kinds' | 'clock' | 'onError'>> {
+  readonly options: WorkOptions
+  readonly limits: NonNullable<FleetOptions['limits']>
+  readonly works: readonly FleetWork[]
+  readonly version: string
+  readonly directory: WorkerDirectory
+  readonly limited: KindRequest['limited']
+  /** Wakes a session that needs attention, with the kind that it has. */
+  readonly wake: (summary: SessionSummary) => Promise<void>
+  readonly kindOf: (summary: SessionSummary) => string | undefined
+}
+
+/** A job that is worked on. */
+interface Running {
+  readonly job: Job
+  run?: SessionRun
+  done: Promise<void>
+}
+
+/** How often jobs are claimed without a wake: a notice may be lost. */
+const pollMs = 2000
+const beatMs = 5000
+/** How long runs that were left may take to end; a tool may ignore that it was cancelled. */
+const leaveMs = 10_000
+
+/** Runs the sessions that have something to do, as many at once as it has slots. */
+export class FleetWorker implements Worker {
+  readonly id: string = crypto.randomUUID()
+  readonly #parts: WorkerParts
+  readonly #kinds: readonly string[]
+  readonly #slots: number
+  readonly #running = new Set<Running>()
+  readonly #settling: Job[] = []
+  readonly #leaving = new AbortController()
+  readonly #hurry = new AbortController()
+  readonly #timers = new Set<() => void>()
+  readonly #context: FleetWorkContext
+  readonly #reconciler: Reconciler
+  readonly #quarantine: Quarantine
+  readonly #waits = new Waits()
+  readonly #counts = { claimed: 0, done: 0, runs: 0, takeovers: 0, failures: 0, left: 0 }
+  readonly #startedAt: number
+  #state: WorkerStatus['state'] = 'working'
+  #isWanted = false
+  #turning: Promise<void> | undefined
+  #draining: Promise<void> | undefined
+  #telling: Promise<void> = Promise.resolve()
+
+  constructor(parts: WorkerParts) {
+    const { store, dispatcher, clock, onError, options, kinds, works } = parts
+    this.#parts = parts
+    this.#slots = options.concurrency ?? 20
+    this.#kinds = [...(options.kinds ?? Object.keys(kinds)), ...works.map(({ kind }) => kind)]
+    this.#startedAt = clock.now()
+    this.#context = { worker: this.id, store, dispatcher, clock, onError, signal: this.#leaving.signal }
+    this.#quarantine = new Quarantine({ clock, onChange: () => this.#turn() })
+    this.#reconciler = new Reconciler({
+      ...{ store, clock, onError },
+      isFull: () => this.#free() === 0,
+      isOwn: (summary) => this.#kinds.includes(parts.kindOf(summary) ?? '') && !this.session(summary.id),
+      wake: (summary) => parts.wake(summary),
+      alsoLook: () => this.#reconcileWorks(),
+    })
+    const stopListening = dispatcher.onWake?.(() => this.#turn())
+    if (stopListening) this.#timers.add(stopListening)
+    this.#every(pollMs, async () => this.#turn())
+    this.#every(dispatcher.extendEveryMs, () => this.#extend())
+    this.#every(beatMs, () => this.#tell())
+    this.#tell()
+    this.#reconciler.start()
+    this.#turn()
+  }
+
+  session(sessionId: string): Session | undefined {
+    for (const { run } of this.#running) if (run?.session.id === sessionId) return run.session
+    return undefined
+  }
+
+  status(): WorkerStatus {
+    const { alone } = this.#quarantine
+    return {
+      ...{ state: this.#state, running: this.#running.size, concurrency: this.#slots, ...this.#counts },
+      ...(alone !== undefined && { alone }),
+      waits: this.#waits.histogram,
+    }
+  }
+
+  drain({ graceMs = 30_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    return (this.#draining ??= this.#drain(graceMs))
+  }
+
+  close(): Promise<void> {
+    this.#hurry.abort()
+    return this.drain({ graceMs: 0 })
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const { clock, works, directory, onError } = this.#parts
+    this.#state = 'draining'
+    this.#tell()
+    await this.#reconciler.stop()
+    if (graceMs > 0) await Promise.race([this.#allDone(), sleep(graceMs, { clock, signals: [this.#hurry.signal] })])
+    this.#leaving.abort()
+    for (const { run } of this.#running) this.#leave(run)
+    const stopping = Promise.allSettled(works.map((work) => work.stop?.(this.#context)))
+    const late = new AbortController()
+    const done = Promise.all([this.#allDone(), stopping])
+    await Promise.race([done, sleep(leaveMs, { clock, signals: [late.signal] })])
+    late.abort()
+    this.#hurry.abort()
+    this.#turn()
+    await this.#turning
+    for (const cancel of this.#timers) cancel()
+    this.#state = 'closed'
+    await this.#telling
+    await directory.remove(this.id).catch((cause) => onError(new Error('The worker is still listed', { cause })))
+  }
+
+  #leave(run: SessionRun | undefined): void {
+    if (!run) return
+    this.#counts.left++
+    run.leave().catch((cause) => this.#parts.onError(new Error(`A run of ${run.session.id} was not left`, { cause })))
+  }
+
+  async #allDone(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running].map(({ done }) => done))
+  }
+
+  #free(): number {
+    return this.#state === 'working' && this.#quarantine.alone === undefined ? this.#slots - this.#running.size : 0
+  }
+
+  /** Settles and claims jobs; several calls meanwhile cause one more turn, so that one statement serves many. */
+  #turn(): void {
+    this.#isWanted = true
+    this.#turning ??= this.#turns().finally(() => {
+      this.#turning = undefined
+    })
+  }
+
+  async #turns(): Promise<void> {
+    const { dispatcher, limits, onError } = this.#parts
+    try {
+      while (this.#isWanted) {
+        this.#isWanted = false
+        const settled = this.#settling.splice(0)
+        if (settled.length > 0)
+          await dispatcher.settle(settled).catch((error) => {
+            this.#settling.push(...settled)
+            throw error
+          })
+        const free = this.#free()
+        if (free <= 0) continue
+        const claim = { kinds: this.#kinds, tenantLimits: limits.tenants ?? {} }
+        for (const job of await dispatcher.claim(free, claim)) this.#start(job)
+      }
+    } catch (cause) {
+      onError(new Error('The worker could not claim or settle jobs; it tries again', { cause }))
+    }
+  }
+
+  #start(job: Job): void {
+    this.#counts.claimed++
+    this.#waits.add(this.#parts.clock.now() - job.dueAt)
+    const running: Running = { job, done: Promise.resolve() }
+    this.#running.add(running)
+    running.done = this.#work(running)
+      .catch((cause) => {
+        this.#counts.failures++
+        this.#parts.onError(new Error(`The job of session "${job.sessionId}" failed`, { cause }))
+      })
+      .then(() => {
+        this.#counts.done++
+        this.#running.delete(running)
+        this.#quarantine.leave(job.sessionId)
+        this.#settling.push(job)
+        this.#turn()
+      })
+  }
+
+  async #work(running: Running): Promise<void> {
+    const { job } = running
+    const { works, kinds, limited } = this.#parts
+    const own = works.find(({ kind }) => kind === job.kind)
+    const context: FleetJobContext = {
+      ...this.#context,
+      admit: (summary) => this.#quarantine.admit(summary, () => this.#others(running)),
+    }
+    const onRun = (run: SessionRun): void => this.#onRun(running, run)
+    const { sessionId: id, tenant } = job
+    try {
+      if (own) await own.work(job, context)
+      else await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, onRun })
+    } finally {
+      const hasWorked = own || running.run
+      for (const one of works)
+        if (hasWorked && one !== own) await one.worked?.({ id, ...(tenant !== '' && { tenant }) }, this.#context)
+    }
+  }
+
+  #others(running: Running): readonly OtherJob[] {
+    const others = [...this.#running].filter((one) => one !== running)
+    return others.map((one) => ({ done: one.done, isRunning: !!one.run, leave: () => this.#leave(one.run) }))
+  }
+
+  #onRun(running: Running, run: SessionRun): void {
+    running.run = run
+    this.#counts.runs++
+    if (run.summary.attention === 'owner_died') this.#counts.takeovers++
+    if (this.#quarantine.alone !== run.session.id) return
+    const stop = run.session.log.subscribe((entry) => {
+      if (!isProgress(entry)) return
+      stop()
+      this.#quarantine.leave(run.session.id)
+    })
+  }
+
+  async #extend(): Promise<void> {
+    const jobs = [...this.#running].map(({ job }) => job)
+    if (jobs.length > 0) await this.#parts.dispatcher.extend(jobs)
+  }
+
+  async #reconcileWorks(): Promise<void> {
+    for (const work of this.#parts.works) await work.reconcile?.(this.#context)
+  }
+
+  /** Tells people and servers about this worker; nothing depends on it. */
+  #tell(): Promise<void> {
+    this.#telling = this.#telling.then(() => this.#tellNow())
+    return this.#telling
+  }
+
+  async #tellNow(): Promise<void> {
+    const { directory, options, version, onError } = this.#parts
+    const { address } = options
+    try {
+      await directory.tell({
+        ...{ id: this.id, processId: thisProcessId, version, ...(address !== undefined && { address }) },
+        ...{ kinds: this.#kinds, slots: this.#slots, running: this.#running.size, takeovers: this.#counts.takeovers },
+        ...{ state: this.#state, startedAt: this.#startedAt },
+      })
+    } catch (cause) {
+      onError(new Error('The worker could not list itself; it tries again', { cause }))
+    }
+  }
+
+  /** Repeats something until the worker is closed, at slightly different times in each worker. */
+  #every(ms: number, work: () => Promise<void>): void {
+    let cancel = (): void => {}
+    const next = (): void => {
+      this.#timers.delete(cancel)
+      cancel = this.#parts.clock.timer(ms * (0.8 + 0.2 * Math.random()), () => {
+        next()
+        work().catch((cause) => this.#parts.onError(new Error('A worker could not reach its queue', { cause })))
+      })
+      this.#timers.add(cancel)
+    }
+    next()
+  }
+}

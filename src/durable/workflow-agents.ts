@@ -1,0 +1,101 @@
+import { inboxOf } from '../sessions/pending.ts'
+import { agentPrefix } from '../workflow/agent-instance.ts'
+import type { Workflow } from '../workflow/workflow-contract.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import type { FleetWorkflow, KindRequest } from './fleet.ts'
+import type { FleetWork, FleetWorkContext } from './fleet-work.ts'
+
+interface WorkflowAgentsOptions extends Pick<FleetWorkContext, 'store' | 'clock' | 'onError'> {
+  readonly dispatcher: Pick<Dispatcher, 'wake'>
+  readonly limited: KindRequest['limited']
+}
+
+/** The agents of a workflow on a fleet. */
+export interface WorkflowAgents extends FleetWork {
+  /** Records and wakes; runs no model. */
+  readonly workflow: Workflow
+  close(): Promise<void>
+}
+
+const kind = 'libero.agent'
+/** When an agent is looked at again that another process holds, or that has to run alone. */
+const againMs = 1000
+/** Every so many looks of a worker it looks at so many agents that wait for a person, for a message that came without a wake. */
+const looksBetween = 3
+const waitingAtOnce = 20
+
+/**
+ * Each worker has a workflow of its own, which does what its jobs say, and one worker at a time owns the schedules: a due time
+ * is a message and a wake, so any worker may do the work.
+ */
+export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptions): WorkflowAgents {
+  const { store, dispatcher, clock, onError, limited } = options
+  const workflows = new Map<string, WorkerState>()
+  const wake = (id: string, tenant: string | undefined, at?: number): Promise<void> =>
+    dispatcher.wake(id, { kind, ...(tenant !== undefined && { tenant }), ...(at !== undefined && { at }) })
+
+  const makeWorkflow = (): Workflow =>
+    make({ store, clock, onError, work: 'elsewhere', onWork: (id, tenant) => wake(id, tenant) }, { limited })
+
+  const front = makeWorkflow()
+
+  function of(worker: string): WorkerState {
+    const known = workflows.get(worker) ?? { workflow: makeWorkflow(), looks: 0 }
+    workflows.set(worker, known)
+    return known
+  }
+
+  /** A person may have sent a message in place of an answer, which the reconciler does not look for. */
+  async function lookAtWaiting(own: WorkerState): Promise<void> {
+    const query = { attention: true, status: 'waiting', prefix: agentPrefix, limit: waitingAtOnce } as const
+    const page = await store.list({ ...query, ...(own.cursor !== undefined && { cursor: own.cursor }) })
+    own.cursor = page.next
+    for (const { id, tenant } of page.sessions)
+      if ((await inboxOf(store, id)).some(({ mode }) => mode === 'steer')) await wake(id, tenant)
+  }
+
+  return {
+    kind,
+    owns: (sessionId) => sessionId.startsWith(agentPrefix),
+
+    async work({ sessionId: id, attempt }, { worker, signal, admit }) {
+      const summary = await store.find(id)
+      if (!summary?.attention && !summary?.isHeld) return
+      const { tenant, isHeld } = summary
+      // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
+      const lookAgain = async (): Promise<void> => {
+        if (attempt > 1 || (await inboxOf(store, id)).length > 0) await wake(id, tenant, clock.now() + againMs)
+      }
+      if (isHeld) return lookAgain()
+      if (signal.aborted) return wake(id, tenant)
+      if (!(await admit(summary))) return wake(id, tenant, clock.now() + againMs)
+      const { state } = await of(worker).workflow.work(id)
+      if (signal.aborted)
+        await wake(id, tenant) // it may have been left in the middle
+      else if (state === 'submitted') await lookAgain()
+    },
+
+    async reconcile({ worker }) {
+      const own = of(worker)
+      if (own.looks++ === 0) await own.workflow.start() // from now on it may own the schedules
+      if (own.looks % looksBetween === 0) await lookAtWaiting(own)
+    },
+
+    async stop({ worker }) {
+      const own = workflows.get(worker)
+      workflows.delete(worker)
+      await own?.workflow.close()
+    },
+
+    workflow: front,
+
+    close: () => front.close(),
+  }
+}
+
+interface WorkerState {
+  readonly workflow: Workflow
+  /** How often the worker has looked. */
+  looks: number
+  cursor?: string | undefined
+}

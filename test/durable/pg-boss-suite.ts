@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Dispatcher } from '../../src/durable/dispatcher.ts'
+import { type PgBossDispatcherOptions, pgBossDispatcher } from '../../src/durable/dispatchers/pg-boss.ts'
+import { type ContractCase, dispatcherContract } from '../../src/testing/index.ts'
+import { noPgbouncer, type Pgbouncer, startPgbouncer } from '../pgbouncer.ts'
+import { eventually, type PostgresKit } from '../postgres-kit.ts'
+import { sampleOf } from '../soak.ts'
+import { postgresClock } from './postgres-clock.ts'
+
+/** The dispatcher on pg-boss. */
+export function pgBossTests(kit: PostgresKit): void {
+  const schema = 'jobs_1'
+  const options = { kinds: ['coder', 'planner'], tenantLimits: { default: 5 } }
+  const create = (options: Partial<PgBossDispatcherOptions> = {}): Dispatcher =>
+    pgBossDispatcher({ url: kit.server.url(), schema, ...options })
+
+  /** A dispatcher without jobs, whose tables are there. */
+  async function open(options: Partial<PgBossDispatcherOptions> = {}): Promise<Dispatcher> {
+    const dispatcher = create(options)
+    onTestFinished(() => dispatcher.close())
+    await dispatcher.claim(1, { kinds: ['coder', 'planner'], tenantLimits: {} })
+    await empty()
+    return dispatcher
+  }
+
+  /** Removes all jobs: to create the tables anew for each case would take most of the time. */
+  async function empty(): Promise<void> {
+    const [row] = await kit.admin`select to_regclass(${`${schema}.job`}) as found`
+    if (row?.found) await kit.admin.unsafe(`delete from ${schema}.job`)
+  }
+
+  function contract(where: () => Partial<PgBossDispatcherOptions>): ContractCase[] {
+    const older = (ms: string): readonly string[] => [
+      `update ${schema}.job set start_after = start_after - ${ms}, heartbeat_on = heartbeat_on - ${ms},
+        created_on = created_on - ${ms}`,
+      `update ${schema}.queue set monitor_on = monitor_on - ${ms}, monitor_claim_on = monitor_claim_on - ${ms}`,
+    ]
+    return dispatcherContract(
+      async (clock) => {
+        await empty()
+        return create({ ...where(), clock })
+      },
+      {
+        clock: () => postgresClock(older, kit.admin),
+        again: (clock) => create({ ...where(), clock }),
+        transaction: (work) => kit.admin.begin(work) as Promise<unknown>,
+      },
+    )
+  }
+
+  describe('keeps the contract', () => {
+    for (const { name, run } of contract(() => ({}))) test(name, run)
+  })
+
+  test('FL44 an idle worker, a wake, a claim and a beat cost a few statements', async () => {
+    const counted = await open(kit.proxied())
+    const statements = (): number => kit.proxy.statements - kit.proxy.executionsOf('pg_notify')
+    /** Without notices, which are sent apart, at most one in 50 ms. */
+    async function cost(work: () => Promise<unknown>): Promise<number> {
+      const before = statements()
+      await work()
+      return statements() - before
+    }
+    const idle = await cost(async () => {
+      for (let i = 0; i < 10; i++) await counted.claim(20, options)
+    })
+    expect(idle).toBeLessThanOrEqual(12) // one look each, and now and then one for silent workers
+    const wakes = await cost(async () => {
+      for (let i = 0; i < 20; i++) await counted.wake(`s${i}`, { kind: 'coder', tenant: `t${i % 5}` })
+    })
+    expect(wakes).toBe(20)
+    let jobs = await counted.claim(20, options)
+    await counted.settle(jobs)
+    for (let i = 0; i < 20; i++) await counted.wake(`s${i}`, { kind: 'coder', tenant: `t${i % 5}` })
+    const claim = await cost(async () => {
+      jobs = await counted.claim(20, options)
+    })
+    expect(jobs).toHaveLength(20)
+    expect(claim).toBeLessThanOrEqual(4)
+    expect(await cost(() => counted.extend(jobs))).toBe(1)
+    expect(await cost(() => counted.settle(jobs))).toBe(1)
+    if (process.env.LIBERO_SOAK) console.log({ idle: idle / 10, wake: wakes / 20, claim })
+  })
+
+  test('FL44 a commit of the store tells other processes of a wake, in no statement of the transaction', async () => {
+    const [counted, other] = [await open(kit.proxied()), await open()]
+    const store = kit.openNew()
+    let calls = 0
+    const stop = other.onWake!(() => calls++)
+    await eventually(() => calls > 0) // it listens
+    const notices = (): number => kit.proxy.executionsOf('pg_notify')
+    const first = notices()
+    await store.transaction((sql) => counted.wake('warm', { kind: 'coder', transaction: sql }))
+    await eventually(() => notices() > first)
+    const before = notices()
+    calls = 0
+    await store.transaction(async (sql) => {
+      await counted.wake('s', { kind: 'coder', transaction: sql })
+      expect(notices()).toBe(before)
+    })
+    await eventually(() => notices() > before && calls > 0)
+    stop()
+    const jobs = await other.claim(5, options)
+    expect(jobs.map(({ sessionId }) => sessionId)).toContain('s')
+  })
+
+  test('FL45 jobs survive the server: statements wait for it, and notifications come again', async () => {
+    const dispatcher = await open(kit.proxied())
+    let calls = 0
+    onTestFinished(dispatcher.onWake!(() => calls++))
+    await dispatcher.wake('s', { kind: 'coder' })
+    const jobs = await dispatcher.claim(5, options)
+    kit.proxy.refuse(true)
+    await kit.admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'libero'`
+    const waking = dispatcher.wake('t', { kind: 'coder' })
+    const keeping = dispatcher.extend(jobs)
+    setTimeout(() => kit.proxy.refuse(false), 300)
+    await Promise.all([waking, keeping])
+    expect((await dispatcher.claim(5, options)).map(({ sessionId }) => sessionId)).toEqual(['t'])
+    calls = 0
+    await eventually(async () => {
+      await dispatcher.claim(0, options) // a worker calls it anyway, and it listens again
+      await dispatcher.wake(`u${calls}`, { kind: 'planner' })
+      return calls > 0
+    })
+  })
+
+  test('FL45 a wake in a transaction of another database counts at once', async () => {
+    const dispatcher = await open()
+    await kit.admin.unsafe('create database elsewhere')
+    const other = kit.openNew({ url: kit.server.url().replace(/\/[^/]*$/, '/elsewhere') })
+    await other.transaction(async (sql) => {
+      await dispatcher.wake('s', { kind: 'coder', transaction: sql })
+      expect(await dispatcher.claim(5, options)).toHaveLength(1)
+    })
+  })
+
+  test('FL45 wrong options and limits are named', async () => {
+    expect(() => create({ schema: 'No Schema' })).toThrow('cannot use the schema "No Schema"; use lower-case letters')
+    const dispatcher = await open()
+    await dispatcher.wake('s', { kind: 'coder' })
+    const claim = dispatcher.claim(1, { kinds: ['coder'], tenantLimits: { default: 0 } })
+    await expect(claim).rejects.toThrow('The limit of the tenant "default" is 0')
+  })
+
+  if (noPgbouncer) test.skip(`FL46 PgBouncer: NOT tested here: ${noPgbouncer}`, () => {})
+  else
+    describe('through PgBouncer in transaction mode', () => {
+      let bouncer: Pgbouncer
+      beforeAll(async () => {
+        bouncer = await startPgbouncer(kit.server)
+      }, 60_000)
+      afterAll(() => bouncer?.stop())
+      const bounced = () => ({
+        url: `${kit.server.url({ port: bouncer.port })}?prepare=false`,
+        listen: kit.server.url(),
+      })
+
+      for (const { name, run } of sampleOf(contract(bounced), 4)) test(`FL46 ${name}`, run)
+      test('FL46 jobs go through it', async () => {
+        const dispatcher = await open(bounced())
+        await dispatcher.wake('s', { kind: 'coder' })
+        await dispatcher.settle(await dispatcher.claim(5, options))
+        expect(await dispatcher.stats!()).toEqual({ waiting: 0, claimed: 0, later: 0 })
+      })
+    })
+}
