@@ -80,7 +80,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { allowNetworkFileSystem = false, readMountTable } = options
   checkOptions(options)
   const path = resolve(options.path)
-  const poller = new SharedPoller({ clock, everyMs: pollMs, look: readStamps })
+  const poller = new SharedPoller({ clock, everyMs: pollMs, readStamps })
   let lastDataVersion: unknown
   const closing = new AbortController()
   let opened: Opened | undefined
@@ -112,7 +112,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
   /**
    * The stamps of watched sessions: texts that change with their entries and messages. Undefined if no other connection has
-   * written since the last look.
+   * written since the last poll.
    */
   async function readStamps(ids: readonly string[]) {
     const { connection } = opened ?? (await open())
