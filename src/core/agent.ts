@@ -99,12 +99,20 @@ export function assembleAgent(parts: AgentParts): Agent {
     handle: lineage?.run.host.handle,
     extensions: parts.borrowsExtensions ? [] : extensions,
     host: {
-      ...{ hooks, clock, ...(parts.interact && { interact: parts.interact }) },
+      hooks,
+      clock,
+      ...(parts.interact && { interact: parts.interact }),
       openExecution: () => resources.openExecution(),
     },
   })
   const dependencies: RunDependencies = {
-    ...{ parts, tools, hooks, log, inbox, clock, newId },
+    parts,
+    tools,
+    hooks,
+    log,
+    inbox,
+    clock,
+    newId,
     handle: () => resources.handle,
     assembleChild: (lineage, session, preset) => assembleAgent(childPartsOf(parts, lineage, session, preset)),
   }

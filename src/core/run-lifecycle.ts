@@ -47,22 +47,23 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
     }
     const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, bookkeeping, failure)
     if (!hooks.isWrapped('run')) return await work()
-    // If a wrapper fails before the work, the work gets its error, does nothing but the ending of the run, and throws it.
+    // If a wrapper fails before the work, `work` gets its error: it only ends the run, and throws the error.
     return await hooks.wrap({ kind: 'run', ctx: run.facts, work, ifWorkNeverStarted: (error) => work({ error }) })
   } finally {
     unlisten()
   }
 }
 
+/** With `earlierFailure`, of `prepare` or of a wrapper, the run does no work and only ends. */
 async function executePrepared(
   run: Run,
   plan: RunPlan,
   bookkeeping: RunBookkeeping,
-  prepareFailure: Rejection | undefined,
+  earlierFailure: Rejection | undefined,
 ): Promise<AgentStats> {
   const { hooks, log } = run
   const extensionHooks = scopeOf(hooks, tier.extension)
-  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, bookkeeping, prepareFailure)
+  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, bookkeeping, earlierFailure)
   await Promise.allSettled(run.progress.pending)
   hooks.abandonOn = undefined // handlers of the hooks below are waited for, even in a cancelled run
   run.progress.isOver = true
@@ -76,7 +77,8 @@ async function executePrepared(
     failure ??= error // only thrown, not logged: writing the log is what failed
     status = stopReason = 'error'
   }
-  if (bookkeeping.isLoggingStarted) log.transcript.isRunActive = false // from here on `completeTurns` excludes a last turn whose calls have no results
+  // From here on `completeTurns` excludes a last turn whose calls have no results.
+  if (bookkeeping.isLoggingStarted) log.transcript.isRunActive = false
   const stats = statsOf(run, status, stopReason, bookkeeping.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
@@ -104,7 +106,7 @@ function adoptMeta(run: Run): void {
 /** A run without a prompt continues the last run, unless that one is finished. */
 function recordContinuedRun(run: Run): void {
   const last = run.log.transcript.runs.at(-1)
-  // A run whose process died has a status too: crash recovery has logged its end. Without one, no run was ever started.
+  // A run whose process died has a status too: crash recovery has logged its end.
   if (last?.status === undefined || last.status === 'completed' || last.status === 'aborted') return
   const { id: runId, trace, processId } = last
   const isFromElsewhere = processId !== run.session?.processId
@@ -134,10 +136,10 @@ async function outcomeOf(
   plan: RunPlan,
   extensionHooks: HookScope<HookContexts>,
   bookkeeping: RunBookkeeping,
-  prepareFailure: Rejection | undefined,
+  earlierFailure: Rejection | undefined,
 ): Promise<Outcome> {
   try {
-    if (prepareFailure) throw prepareFailure.error
+    if (earlierFailure) throw earlierFailure.error
     const tellFirstTurns = await logRunStart(run, plan, bookkeeping)
     await run.hooks.tell('session:start', run.facts)
     try {

@@ -34,8 +34,14 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
   return run.hooks.wrap({
     kind: 'model',
     ctx: {
-      ...{ run: run.facts, turnId, turn: run.progress.turnNumber, attempt: 1, cause },
-      ...{ model: request.model, provider: run.provider.meta.name, request },
+      run: run.facts,
+      turnId,
+      turn: run.progress.turnNumber,
+      attempt: 1,
+      cause,
+      model: request.model,
+      provider: run.provider.meta.name,
+      request,
     },
     work: () => replyAside(run, turnId, cause, request),
     ifWorkNeverStarted: (error) => Promise.reject(error),

@@ -121,7 +121,10 @@ async function executeUnwrapped(
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
-/** A call that starts again keeps its key, so that its tool finds what it did before; a fork would make another one of its own id. */
+/**
+ * A call that starts again keeps the key of its first start, so that its tool finds what it did before. A key made anew would
+ * differ in a fork, whose log has another id.
+ */
 function nextStart(run: Run, call: ToolCallBlock): CallStart {
   const earlier = run.log.transcript.lastStartOf(call.id)
   if (!earlier) return { key: `${run.log.id}/${call.id}`, attempt: 1 }
