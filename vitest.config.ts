@@ -20,6 +20,11 @@ class LongestFirst extends BaseSequencer {
 }
 
 const long = [
+  'test/package/package.test.ts',
+  'test/web/accessible.slow.test.ts',
+  'test/web/hostile-content.slow.test.ts',
+  'test/offline.test.ts',
+  'test/examples.test.ts',
   'test/cli/agents.slow.test.ts',
   'test/cli/mcp.slow.test.ts',
   'src/snapshots/file-snapshots.slow.test.ts',
@@ -53,6 +58,9 @@ const alone = [
 const today = new Date().toISOString().slice(0, 10)
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, `node_modules/.cache/libero-test/compiled-${today}`)
 
+// Vitest does not give `--exclude` to projects.
+const slow = process.env.LIBERO_FAST ? ['**/*.slow.test.ts'] : []
+
 export default defineConfig({
   resolve: { conditions: ['libero-source'] },
   ssr: { resolve: { conditions: ['libero-source'] } },
@@ -69,8 +77,11 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       // They share workers and modules: a worker for each file would take longer than most files do.
-      { extends: true, test: { name: 'shared', isolate: false, include: ['{src,test}/**/*.test.ts'], exclude: alone } },
-      { extends: true, test: { name: 'alone', include: alone } },
+      {
+        extends: true,
+        test: { name: 'shared', isolate: false, include: ['{src,test}/**/*.test.ts'], exclude: [...alone, ...slow] },
+      },
+      { extends: true, test: { name: 'alone', include: alone, exclude: slow } },
     ],
   },
 })

@@ -35,6 +35,7 @@ export async function checkpoints(): Promise<Result[]> {
     const first = await timed(take)
     console.log(`  first snapshot: ${(first / added).toFixed(2)}x git add (no goal)`)
     await take({ tidy: true }) // as at the end of each run
+    execFileSync('sync') // what was planted is still being written, and only the snapshots would wait for it
     await new Promise((resolve) => setTimeout(resolve, 1100)) // past the second in which git cannot tell changes by time
     const times = { status: [] as number[], same: [] as number[], changed: [] as number[] }
     for (let round = 0; round < rounds; round++) {

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runVitest } from './test.ts'
 
 export interface Mission {
   groups: { id: string; title: string; rows: Record<string, string> }[]
@@ -128,7 +128,7 @@ async function main(): Promise<void> {
 async function runTests(outputFile: string): Promise<TestReport> {
   const start = Date.now()
   process.stderr.write('mission: running the test suite ...')
-  const { ending, output } = await runVitest(['run', '--reporter=json', `--outputFile=${outputFile}`])
+  const { ending, output } = await runVitest(['--reporter=json', `--outputFile=${outputFile}`], 'pipe')
   process.stderr.write(` ${((Date.now() - start) / 1000).toFixed(1)} s\n`)
 
   try {
@@ -136,26 +136,6 @@ async function runTests(outputFile: string): Promise<TestReport> {
   } catch {
     throw new Error(`vitest ${ending} without a readable report\n${output}`)
   }
-}
-
-function runVitest(args: string[]): Promise<{ ending: string; output: string }> {
-  return new Promise((resolve) => {
-    // Through our own node, because the script's shebang may find an older one on the PATH.
-    const child = spawn(process.execPath, [join(ROOT, 'node_modules/.bin/vitest'), ...args], {
-      cwd: ROOT,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    const keepTail = (chunk: string) => {
-      output = (output + chunk).slice(-4000)
-    }
-    child.stdout.setEncoding('utf8').on('data', keepTail)
-    child.stderr.setEncoding('utf8').on('data', keepTail)
-    child.on('error', (error) => resolve({ ending: 'could not be started', output: error.message }))
-    child.on('close', (code, signal) =>
-      resolve({ ending: signal ? `died of ${signal}` : `exited with ${code}`, output }),
-    )
-  })
 }
 
 if (import.meta.main) await main()

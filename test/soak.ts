@@ -21,8 +21,8 @@ export function sampleOf<Case>(cases: readonly Case[], count: number): readonly 
 
 /**
  * A `test` for files that take long: of its tests `npm test` runs one in `count`, others each time, and the first of each id
- * that names begin with, such as `A033 …` or `FM-19 …`; `npm run soak` runs all. What `test.for` lists is for `sampleOf`.
- * A `describe` with fewer than `count` of them needs one that always runs: an `it` of vitest.
+ * that names begin with, such as `A033 …` or `FM-19 …`; the others are skipped. Of the cases of `test.for` and `test.each` it
+ * runs one in `count` too, unless a case is the beginning of the name, where its id may be. `npm run soak` runs all.
  */
 export function testInTurns(count: number): typeof test {
   const seen = new Set<string>()
@@ -32,7 +32,15 @@ export function testInTurns(count: number): typeof test {
     const isNew = (start.match(/[^ ,]+/g) ?? []).filter((id) => !seen.has(id) && seen.add(id)).length > 0
     return isSoak || isNew || turn++ % count === 0
   }
+  const inTurns =
+    (key: 'for' | 'each') =>
+    (cases: readonly unknown[]) =>
+    (...args: unknown[]) => {
+      const picked = /^[%$]/.test(String(args[0])) ? cases : sampleOf(cases, Math.ceil(cases.length / count))
+      return Reflect.apply(Reflect.apply(test[key], test, [picked]), undefined, args)
+    }
   return new Proxy(test, {
-    apply: (_, self, args) => (isTaken(args[0]) ? Reflect.apply(test, self, args) : undefined),
+    apply: (_, self, args) => Reflect.apply(isTaken(args[0]) ? test : test.skip, self, args),
+    get: (_, key) => (key === 'for' || key === 'each' ? inTurns(key) : Reflect.get(test, key)),
   })
 }

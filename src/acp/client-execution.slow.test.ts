@@ -1,13 +1,16 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import type { Json } from '../../test/acp/acp-kit.ts'
 import { type ClientWorld, clientWorld } from '../../test/acp/client-world.ts'
+import { testInTurns } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { executionContract, memoryExecution } from '../testing/index.ts'
 import { clientExecution } from './client-execution.ts'
+
+const test = testInTurns(2)
 
 const folders: string[] = []
 afterAll(() => {

@@ -13,7 +13,7 @@ import { privateFoldersRoot as privatePlacesOfAll } from './bubblewrap/private-f
 import { createBubblewrapContext } from './bubblewrap.ts'
 
 // Most of them start sandboxes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const child = fileURLToPath(new URL('../../test/bubblewrap-child.ts', import.meta.url))
 const hasPerl = spawnSync('perl', ['-e', '1']).status === 0
@@ -168,7 +168,7 @@ describe.skipIf(unavailable || !nobodyCanRunNode)(
       chmodSync(cwd, 0o777)
       const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, ...childArgs]
       const env = { PATH: process.env.PATH, HOME: '/nonexistent', TMPDIR: scratchFor('tmp'), SECRET_KEY: 'canary-0001' }
-      const done = spawnSync('setpriv', [...nobody, 'walls', cwd], { env, encoding: 'utf8', timeout: 20_000 })
+      const done = spawnSync('setpriv', [...nobody, 'walls', cwd], { env, encoding: 'utf8', timeout: 50_000 })
       expect(done.stderr).toBe('')
       const seen = JSON.parse(done.stdout)
       expect(seen).toMatchObject({
@@ -235,7 +235,7 @@ describe('when the sandbox cannot be set up', () => {
     const cwd = emptyFolder()
     const script = `echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"`
     const args = ['-Ur', 'sh', '-c', script, 'x', process.execPath, ...childArgs, 'spawn', cwd]
-    const { stdout } = spawnSync('unshare', args, { encoding: 'utf8', timeout: 20_000 })
+    const { stdout } = spawnSync('unshare', args, { encoding: 'utf8', timeout: 50_000 })
     expect(stdout).toMatch(/^The sandbox could not be built, and nothing was run: .*max_user_namespaces/)
   })
 

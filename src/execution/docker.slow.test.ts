@@ -10,7 +10,7 @@ import { executionContract } from '../testing/index.ts'
 import { createDockerContext, type DockerContextOptions } from './docker.ts'
 
 // Each of them starts processes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const scratch = mkdtempSync(join(tmpdir(), 'libero-docker-test-'))
 const onLinux = process.platform === 'linux'

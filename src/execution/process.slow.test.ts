@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
-import { rounds, sampleOf } from '../../test/soak.ts'
+import { afterAll, describe, expect } from 'vitest'
+import { rounds, sampleOf, testInTurns } from '../../test/soak.ts'
 import type { ExecOptions, ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import { createProcessContext, type ProcessContextOptions } from './process.ts'
+
+const test = testInTurns(2)
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-process-slow-'))
 chmodSync(folder, 0o755) // for a program that runs as another user

@@ -9,7 +9,7 @@ import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { LockTimeoutError, newMark, withLock } from './lock.ts'
 
 // Most of them wait for locks or start processes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 let folder: string
 let path: string

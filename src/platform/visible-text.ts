@@ -5,12 +5,12 @@
  * does not.
  */
 export function visibleText(text: string): string {
-  return isPlain(text) || !mayBeHidden.test(text) ? text : text.replace(hiddenInText, shownUnlessAtHome)
+  return isPlain(text) || !mayBeHidden().test(text) ? text : text.replace(hiddenInText(), shownUnlessAtHome)
 }
 
 /** The same for a name, which is shown on one line: newlines, tabs and direction marks are escaped too. */
 export function visibleName(name: string): string {
-  return isPlainLine(name) ? name : name.replace(hiddenInNames, shownUnlessAtHome)
+  return isPlainLine(name) ? name : name.replace(hiddenInNames(), shownUnlessAtHome)
 }
 
 const shownUnlessAtHome = (found: string, atHome: string | undefined): string => atHome ?? shown(found)
@@ -20,15 +20,15 @@ const shownUnlessAtHome = (found: string, atHome: string | undefined): string =>
  * space is escaped. With `lines: 'kept'` newlines and tabs stay, nothing else.
  */
 export function fullyVisible(text: string, { lines = 'shown' }: { readonly lines?: 'kept' | 'shown' } = {}): string {
-  if (lines === 'shown') return isPlainLine(text) ? text : text.replace(everyHidden, shown)
-  return isPlain(text) ? text : text.replace(everyHiddenInLines, shown)
+  if (lines === 'shown') return isPlainLine(text) ? text : text.replace(everyHidden(), shown)
+  return isPlain(text) ? text : text.replace(everyHiddenInLines(), shown)
 }
 
 /** The text without hidden characters, which only machines read, and how many there were. */
 export function withoutHidden(text: string): { readonly text: string; readonly hidden: number } {
   if (isPlain(text)) return { text, hidden: 0 }
   let hidden = 0
-  const rest = text.replace(hiddenOrBroken, (_, atHome: string | undefined) => {
+  const rest = text.replace(hiddenOrBroken(), (_, atHome: string | undefined) => {
     if (atHome === undefined) hidden++
     return atHome ?? ''
   })
@@ -39,13 +39,9 @@ export function withoutHidden(text: string): { readonly text: string; readonly h
 const isPlain = (text: string): boolean => !/[^\t\n\x20-\x7e]/.test(text)
 const isPlainLine = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
 
-// biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
-// biome-ignore-start lint/suspicious/noMisleadingCharacterClass: single code points are what this is about
-const everyHidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu
-const everyHiddenInLines =
-  /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu
-// biome-ignore-end lint/suspicious/noMisleadingCharacterClass: see above
-// biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
+const invisible = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]|(?! )\\p{Zs}|\\u2800'
+const everyHidden = pattern(() => new RegExp(invisible, 'gu'))
+const everyHiddenInLines = pattern(() => new RegExp(`(?![\\n\\t])(?:${invisible})`, 'gu'))
 
 const named: Readonly<Record<string, string>> = { '\x1b': '␛', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
@@ -72,6 +68,9 @@ const hex = (code: number, length: number): string => code.toString(16).padStart
  * Characters that are not seen, or that change what is seen. Writing needs some of them: a joiner in an emoji or between
  * Persian letters, one variation selector after its base, a direction mark beside right-to-left text. There they are at
  * home. Anywhere else, and each further one in a row, they are hidden.
+ *
+ * A pattern is built when it is needed, and from a text, because a literal is parsed with its file: all of them take five
+ * milliseconds, which each import of the package would wait for.
  */
 
 const script = (...names: readonly string[]): string => base(names.map((name) => `\\p{Script=${name}}`).join(''))
@@ -118,16 +117,24 @@ const controls = '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]|\\r(?!\\n)'
 const unseen = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\ufff9-\\ufffb]'
 
 /** A text that does not match it has no hidden character. */
-const mayBeHidden: RegExp = new RegExp(`${controls}|${unseen}`, 'u')
+const mayBeHidden = pattern(() => new RegExp(`${controls}|${unseen}`, 'u'))
 
 /** Matches a sequence in which every character is at home, which is the group, or one hidden character. */
-const hiddenInText: RegExp = atHomeOr(`${controls}|${unseen}`, [...inWriting, ...besideRightToLeft])
+const hiddenInText = pattern(() => atHomeOr(`${controls}|${unseen}`, [...inWriting, ...besideRightToLeft]))
 
 /** The same, where halves of characters are hidden too. */
-const hiddenOrBroken: RegExp = atHomeOr(`${controls}|${unseen}|\\p{Cs}`, [...inWriting, ...besideRightToLeft])
+const hiddenOrBroken = pattern(() => atHomeOr(`${controls}|${unseen}|\\p{Cs}`, [...inWriting, ...besideRightToLeft]))
 
 /** The same for a name on one line, where newlines, tabs and direction marks are hidden too. */
-const hiddenInNames: RegExp = atHomeOr(`[\\p{Cc}\\p{Cs}]|${unseen}`, inWriting)
+const hiddenInNames = pattern(() => atHomeOr(`[\\p{Cc}\\p{Cs}]|${unseen}`, inWriting))
+
+function pattern(build: () => RegExp): () => RegExp {
+  let built: RegExp | undefined
+  return () => {
+    built ??= build()
+    return built
+  }
+}
 
 function atHomeOr(hidden: string, atHome: readonly string[]): RegExp {
   return new RegExp(`(${atHome.join('|')})|(?:${hidden})`, 'gu')

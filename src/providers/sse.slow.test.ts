@@ -1,10 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type Family, families } from '../../test/faults/fault-streams.ts'
-import { rounds } from '../../test/soak.ts'
+import { rounds, testInTurns } from '../../test/soak.ts'
 import type { ModelEvent, ModelRequest } from '../core/provider.ts'
 import { cut, ReplyReader, SseReader } from './sse.ts'
 import { StreamError } from './wire.ts'
+
+const test = testInTurns(2)
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 

@@ -1,13 +1,16 @@
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect } from 'vitest'
+import { testInTurns } from '../../test/soak.ts'
 import { onFailpoint } from '../core/log.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { entry, hour, input, item, lease, until, Watcher, write } from '../testing/store-contract-kit.ts'
 import { createJsonlStore } from './jsonl-store.ts'
 import { entriesInRange } from './session-query.ts'
+
+const test = testInTurns(2)
 
 const root = fs.mkdtempSync(join(tmpdir(), 'libero-jsonl-'))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))

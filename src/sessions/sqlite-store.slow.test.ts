@@ -1,12 +1,15 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, vi } from 'vitest'
+import { testInTurns } from '../../test/soak.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { type ContractCase, storeContract } from '../testing/index.ts'
 import { entry, until, Watcher, write } from '../testing/store-contract-kit.ts'
 import { Connection } from './sqlite/connection.ts'
 import { createSqliteStore } from './sqlite-store.ts'
+
+const test = testInTurns(2)
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,6 +1,6 @@
 import { type GitRunner, SnapshotsUnavailableError, unquoteName } from './git-runner.ts'
 import type { NamedChange } from './plan-rollback.ts'
-import type { Snapshot, SnapshotMeta } from './take-snapshot.ts'
+import type { Snapshot, SnapshotMeta } from './snapshot.ts'
 
 /** A piece of work: the files before it and after it. */
 export interface Work {

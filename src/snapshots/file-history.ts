@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import type { FileSnapshots, SnapshotLimits } from './file-snapshots.ts'
-import type { Snapshot } from './take-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** Which files are kept, where, and how much of them. */
 export interface SnapshotOptions extends SnapshotLimits {

@@ -25,10 +25,10 @@ import { createProcessContext } from '../execution/process.ts'
 import { call, fakeClock, scripted } from '../testing/index.ts'
 import { shell } from '../tools/index.ts'
 import { createFileSnapshots, type FileSnapshotsOptions, type Work } from './file-snapshots.ts'
-import type { Snapshot } from './take-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 
 // Each of them runs git many times.
-const test = testInTurns(3)
+const test = testInTurns(4)
 
 const made: string[] = []
 const contexts: (() => Promise<void>)[] = []
@@ -658,7 +658,7 @@ kill -9 0
     }
 })
 
-test('CK19 a few changed, new and removed files are in a snapshot after one command, whatever their names; what needs a second look gets it', async () => {
+test('CK19 a few changed, new and removed files are in a snapshot after one command; odd names and what needs a second look get another', async () => {
   const odd = ['-delete', 'new\nline', 'quo"te', 'back\\slash', 'ümlaut', ' ', 'D']
   const repo = repository({ ...Object.fromEntries(odd.map((name) => [name, '0'])), 'dir/a': '0', 'dir/b': '0' })
   const { execution, handle } = await open(repo.root)
@@ -673,10 +673,14 @@ test('CK19 a few changed, new and removed files are in a snapshot after one comm
   await taken(files)
   const cases: readonly (readonly [line: string, commands: number])[] = [
     [':', 1],
-    ['for name in *; do [ -d "./$name" ] || echo 1 >"./$name"; done', 1],
-    [`echo 1 >-new; echo 1 >'dir/"'`, 1],
+    ['for name in ./-* " " ümlaut D; do echo 1 >"$name"; done', 1],
+    ['for name in *; do [ -d "./$name" ] || echo 2 >"./$name"; done', 2], // git quotes some of them
+    ['echo 1 >-new; echo 1 >"dir/ä b"', 1],
+    [`echo 1 >'dir/"'`, 2],
     ['rm ./-delete D ./-new', 1],
-    ['rm new*; echo 2 >" "', 1],
+    [`rm new* 'dir/"'; echo 2 >" "`, 2],
+    ['for i in $(seq 301); do echo $i >"many$i"; done', 2],
+    ['rm many*', 2],
     ['ln -s nowhere link', 1],
     ['mv dir .git/dir; ln -s .git/dir dir', 1], // the files that were in the folder are behind a link now
     ['rm ümlaut; mkdir ümlaut; echo 1 >ümlaut/a', 3],
@@ -693,6 +697,8 @@ test('CK19 a few changed, new and removed files are in a snapshot after one comm
     repo.git('add', '-A')
     for (const { path } of leftOut) repo.git('update-index', '--force-remove', '--', path)
     expect([line, commands, tree]).toEqual([line, count, repo.git('write-tree').trim()])
+    const [own = ''] = readdirSync(store())
+    expect(readdirSync(join(store(), own)).filter((name) => /lock|tmp/.test(name))).toEqual([])
   }
 })
 

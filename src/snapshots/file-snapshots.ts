@@ -18,12 +18,13 @@ import {
 } from './git-runner.ts'
 import { type Entry, type PathState, readPathStates } from './path-states.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
-import { type Snapshot, takeSnapshot } from './take-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import { takeSnapshot } from './take-snapshot.ts'
 import { ownerWord, tidyScript } from './tidy.ts'
 
 export type { Work } from './changes-of-work.ts'
 export { SnapshotsUnavailableError } from './git-runner.ts'
-export type { LeftOut, Snapshot } from './take-snapshot.ts'
+export type { LeftOut, Snapshot } from './snapshot.ts'
 
 /** How much is kept of a folder. */
 export interface SnapshotLimits {
@@ -81,7 +82,7 @@ interface RollbackRequest {
   readonly force?: boolean
   /** Plain data, for `interrupted`. */
   readonly detail?: unknown
-  /** Called with the snapshot from before, when everything is prepared and nothing is changed; if it rejects, nothing will be. */
+  /** Called with the snapshot from before, when everything is prepared and nothing is changed; if it rejects, nothing will be, and `end` is the caller's. */
   readonly commit?: (before: Snapshot) => Promise<void>
 }
 
@@ -207,10 +208,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     failpoint('rollback.planned')
     await git.run(writeJournalScript(owner), { input: JSON.stringify(journal) })
     failpoint('rollback.begun')
-    await commit?.(undoable).catch(async (error) => {
-      await end(owner)
-      throw error
-    })
+    await commit?.(undoable)
     return apply(owner, { plan, now, mark, undoable })
   }
 

@@ -75,15 +75,15 @@ export function settingsOf({ store, exclude = [] }: Pick<GitRunnerOptions, 'stor
   if (store !== undefined && !store.startsWith('/'))
     throw new TypeError(`the folder for snapshots must be an absolute path, got "${store}"`)
   const patterns = exclude.map((pattern) => `-x ${shellQuote(pattern)}`).join(' ')
-  const others = `git ls-files --others --exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"} -z`
+  const others = `git ls-files --others --exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"}`
   return `
 home=\${HOME:-/}
 store=${store === undefined ? '"$home/.libero/snapshots"' : shellQuote(store)}
-others() { atTop ${others.replace('git ', '')} --directory -- .; }
+others() { atTop -c core.quotePath=false ${others.replace('git ', '')} --directory "$@" -- .; }
 withoutPlaceholders() { xargs -0 -n 1000 sh -c '${withoutPlaceholders}' sh; }
 othersIn() (
   export GIT_DIR="$private" GIT_COMMON_DIR="$private" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$private/index"
-  xargs -0 ${others} --
+  xargs -0 ${others} -z --
 )
 `
 }
@@ -139,6 +139,14 @@ atTop() {
 split=false
 [ ! -f "$private/split" ] || split=true
 hex() { od -An -v -tx1 "$@"; }
+# Git makes and removes these folders one by one; to make a folder costs more than to make a file in it.
+makeObjectFolders() {
+  set --
+  for a in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do
+    for b in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do set -- "$@" "$private/objects/$a$b"; done
+  done
+  mkdir -p "$@"
+}
 setup() {
   [ ! -f "$private/ready.2" ] || return 0
   (umask 077 && mkdir -p "$private/refs" "$private/objects" "$private/info") 2>/dev/null ||
@@ -156,18 +164,25 @@ setup() {
   printf '%s\n' "$folder" >"$private/folder"
   rm -f "$private/last" "$private/tracked"
   ours read-tree --empty
+  makeObjectFolders
   : >"$private/ready.2"
 }
 locked=
-unlock() { [ -z "$locked" ] || [ "$(readlink "$private/lock" 2>/dev/null)" != $$ ] || rm -f "$private/lock" "$@"; }
+holder=
+holderOfLock() { readlink "$private/lock" 2>/dev/null || :; }
+unlock() {
+  [ -n "$locked" ] || return 0
+  [ -n "$holder" ] || holder=$(holderOfLock)
+  [ "$holder" != $$ ] || rm -f "$private/lock" "$@"
+}
 # One script at a time: a link is created in one step, and names the process that holds it. Removes the files that are given.
 lock() {
   tries=0
   until ln -s $$ "$private/lock" 2>/dev/null; do
-    holder=$(readlink "$private/lock" 2>/dev/null || :)
-    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null && mv "$private/lock" "$private/lock.$$" 2>/dev/null; then
+    other=$(holderOfLock)
+    if [ -n "$other" ] && ! kill -0 "$other" 2>/dev/null && mv "$private/lock" "$private/lock.$$" 2>/dev/null; then
       # Another one may have taken it meanwhile.
-      [ "$(readlink "$private/lock.$$")" = "$holder" ] || ln -s "$(readlink "$private/lock.$$")" "$private/lock" 2>/dev/null || :
+      [ "$(readlink "$private/lock.$$")" = "$other" ] || ln -s "$(readlink "$private/lock.$$")" "$private/lock" 2>/dev/null || :
       rm -f "$private/lock.$$"
       continue
     fi

@@ -63,7 +63,8 @@ export async function planRollback(
   const shown = turns.map(({ turn }) => turn)
   if (scope === 'conversation') return { turns: shown }
   const timeline = await Timeline.read(session.entries())
-  if (timeline.isOpen && (await session.store?.find(session.id))?.isHeld) throw atWork(session)
+  const isUnfinished = timeline.isOpen || timeline.isRollingBack
+  if (isUnfinished && (await session.store?.find(session.id))?.isHeld) throw atWork(session)
   const work = await workAfter(timeline, session, files, { to, force })
   return { turns: shown, files: work.length === 0 ? noWork : await files.plan(work, { force }).catch(refuse) }
 }
@@ -189,7 +190,13 @@ async function apply(
   const owner = session.id
   const { undo, ...result } = await files
     .rollback(work, { owner, force, detail: { id }, commit })
-    .catch((error) => (isLogged ? Promise.reject(error) : refuse(error)))
+    .catch(async (error) => {
+      if (isLogged) throw error
+      // A store may fail after it has written: what is in the log counts, and the next run finishes it.
+      const timeline = await Timeline.read(session.entries())
+      if (!timeline.rollbackOf(id)) await files.end(owner).catch(() => {}) // else the next run does it
+      return refuse(error)
+    })
   await session.log.append(noteEntry({ done: id, after: undo.after }))
   failpoint('rollback.done')
   await files.end(owner)
@@ -220,13 +227,18 @@ async function workAfter(
   files: FileSnapshots,
   { to, force }: { readonly to: number; readonly force: boolean },
 ): Promise<readonly Work[]> {
+  const workUntilNow = async (): Promise<readonly Work[]> => {
+    const now = await files.take({ owner: session.id })
+    if ('unavailable' in now) throw new RollbackRefusedError('not_kept', now.unavailable)
+    return timeline.workAfter(to, now)
+  }
+  // Without its part of the work, a rollback that was cut off would seem not to have been made, or not to have been undone.
+  if (timeline.isRollingBack) return workUntilNow()
   try {
     return timeline.workAfter(to)
   } catch (error) {
     if (!force || !(error instanceof RollbackRefusedError) || error.code !== 'cut_off') throw error
-    const now = await files.take({ owner: session.id })
-    if ('unavailable' in now) throw new RollbackRefusedError('not_kept', now.unavailable, { cause: error })
-    return timeline.workAfter(to, now)
+    return workUntilNow()
   }
 }
 

@@ -17,7 +17,7 @@ size() { du -sk "$private/objects" | { read -r kilobytes rest; echo "$kilobytes"
 newest() {
   all | awk -v keep="$1" '!seen[$2]++ { count++ } count > keep { print "delete " $1 }' | ours update-ref --stdin
 }
-pack() { ours repack -a -d -q; ours prune --expire=now; }
+pack() { ours repack -a -d -q; ours prune --expire=now; makeObjectFolders; }
 before=$(all | wc -l)
 newest ${keep}
 count=$(all | awk '!seen[$2]++' | wc -l)

@@ -110,6 +110,12 @@ export class Timeline {
     return last !== undefined && !last.rollback && last.end === undefined
   }
 
+  /** The last rollback has not restored all files: it is under way, or its process died. */
+  get isRollingBack(): boolean {
+    const last = this.pieces.at(-1)
+    return last?.rollback?.before !== undefined && !last.after
+  }
+
   /** Why the last run that could take no snapshot took none. */
   get unavailable(): string | undefined {
     const notes = this.pieces.flatMap((piece) => piece.notes.map(({ note }) => note))
@@ -134,7 +140,7 @@ export class Timeline {
     // The work for a turn that an undo brought back stands where the turn was first.
     const seq = (this.#firstBySeq.get(to + 1) ?? to + 1) - 1
     return this.pieces.flatMap((piece, i) => {
-      if (piece.rollback) return piece.seq > seq ? rollbackWork(piece) : []
+      if (piece.rollback) return piece.seq > seq ? rollbackWork(piece, now) : []
       const isOver = (piece.end ?? this.pieces[i + 1]?.seq ?? Number.POSITIVE_INFINITY) <= seq
       const before = isOver ? undefined : firstAfter(piece, seq)
       if (!before) return []
@@ -148,8 +154,10 @@ export class Timeline {
   }
 }
 
-const rollbackWork = ({ rollback, after }: Piece): readonly Work[] =>
-  rollback?.before && after ? [{ before: rollback.before, after }] : []
+const rollbackWork = ({ rollback, after: end }: Piece, now?: Snapshot): readonly Work[] => {
+  const after = end ?? now
+  return rollback?.before && after ? [{ before: rollback.before, after }] : []
+}
 
 /** The files at the first moment of a run after an entry; undefined if it changed no files after that entry. */
 function firstAfter({ notes }: Piece, seq: number): Snapshot | undefined {

@@ -13,7 +13,7 @@ import { edit } from './edit.ts'
 import { multiEdit } from './multi-edit.ts'
 
 // Most of them are about large files.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 let folder: string
 beforeEach(() => {

@@ -11,7 +11,7 @@ import { createGrepTool } from './grep.ts'
 import type { SearcherOptions } from './search/searcher.ts'
 
 // Each of them runs in every world.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 type Files = Readonly<Record<string, string | Buffer>>
 type Input = Readonly<Record<string, unknown>>

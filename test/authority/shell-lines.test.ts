@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { basePolicy } from '../../scripts/shell-corpus/base-policy.ts'
 import { decide } from '../../src/authority/decide.ts'
 import { shellCall } from '../../src/authority/judged-call.ts'
@@ -18,9 +18,12 @@ import type { ShellLocation } from '../../src/shell/shell-location.ts'
 import { createShellReader } from '../../src/shell/shell-reader.ts'
 import { compileCache } from '../compile-cache.ts'
 import { everydayLines } from '../sandbox/everyday.ts'
+import { testInTurns } from '../soak.ts'
 import { bothProfiles } from './call-kit.ts'
 import { harmlessGitLines, harmlessLines, harmlessLinesOfMore, morePrograms } from './harmless-lines.ts'
 import { type HostileLine, hostileLines } from './hostile-lines.ts'
+
+const test = testInTurns(2)
 
 const reader = createShellReader()
 afterAll(() => reader.close())

@@ -11,7 +11,7 @@ import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
 import { startInTerminal } from './pseudo-terminal.ts'
 
 // Most of them start processes.
-const test = testInTurns(3)
+const test = testInTurns(4)
 
 const main = await builtCli()
 let service: MockService

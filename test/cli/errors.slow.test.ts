@@ -11,7 +11,7 @@ import { testInTurns } from '../soak.ts'
 import { type Desk, type Ended, openDesk } from './cli-kit.ts'
 
 // Many of them start processes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
 /** One mount then hides both. */

@@ -1,10 +1,13 @@
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { builtCli } from '../built-cli.ts'
+import { testInTurns } from '../soak.ts'
 import { openDesk } from './cli-kit.ts'
 import { fakeIo, runLibero } from './fake-io.ts'
 import { write } from './prompt-commands.ts'
 import { startInTerminal } from './pseudo-terminal.ts'
+
+const test = testInTurns(2)
 
 const main = await builtCli()
 

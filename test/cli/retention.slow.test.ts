@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PassThrough, Readable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { createGrantFile } from '../../src/authority/grants/grant-file.ts'
 import { createGrants } from '../../src/authority/grants/grants.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
@@ -12,8 +12,11 @@ import type { SessionDetails, SessionStore } from '../../src/core/store.ts'
 import { createSession, loadSession } from '../../src/sessions/session.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { openDesk } from './cli-kit.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
+
+const test = testInTurns(2)
 
 const day = 86_400_000
 const say = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]

@@ -1,12 +1,15 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import type { AgentCommand } from '../../src/cli/assembly/assemble.ts'
 import type { Config } from '../../src/cli/config/config.ts'
 import { type MockService, type Reply, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 import { commands, drivers, write } from './prompt-commands.ts'
+
+const test = testInTurns(2)
 
 let service: MockService
 beforeAll(async () => {

@@ -1,6 +1,9 @@
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { foreignIn, type PseudoTerminal, type PseudoTerminalOptions, startInTerminal } from './pseudo-terminal.ts'
+
+const test = testInTurns(2)
 
 const child = fileURLToPath(new URL('./screen-child.ts', import.meta.url))
 

@@ -9,7 +9,7 @@ import { openDesk } from './cli-kit.ts'
 import { fakeIo } from './fake-io.ts'
 import { startServing } from './serve-kit.ts'
 
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 let service: MockService
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PassThrough, Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { openSession } from '../../src/cli/sessions/open-session.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
 import type { Session, SessionStore } from '../../src/core/store.ts'
@@ -10,8 +10,11 @@ import { createAgent } from '../../src/create-agent.ts'
 import { createSpawnTool } from '../../src/index.ts'
 import { createSession, loadSession } from '../../src/sessions/session.ts'
 import { call, scripted, texts, tool } from '../../src/testing/index.ts'
+import { testInTurns } from '../soak.ts'
 import { openDesk } from './cli-kit.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
+
+const test = testInTurns(2)
 
 const secret = ['sk', 'made', 'up', '1234567890abcdef'].join('-')
 

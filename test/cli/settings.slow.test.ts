@@ -2,15 +2,17 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest'
 import type { AgentCommand } from '../../src/cli/assembly/assemble.ts'
 import type { Config } from '../../src/cli/config/config.ts'
 import { configFields } from '../../src/cli/config/config-schema.ts'
 import { type FakeDocker, startFakeDocker } from '../oracles/fake-docker.ts'
 import { type MockService, type Reply, startMockService } from '../rpc/mock-service.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 import { commands, drivers, write } from './prompt-commands.ts'
+
+const test = testInTurns(2)
 
 /** What is seen from outside of one prompt to an agent. */
 interface Seen {

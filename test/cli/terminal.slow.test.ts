@@ -10,7 +10,7 @@ import { type Desk, openDesk } from './cli-kit.ts'
 import { foreignIn, type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
 
 // Each of them starts a process in a terminal.
-const test = testInTurns(3)
+const test = testInTurns(4)
 
 const main = await builtCli()
 

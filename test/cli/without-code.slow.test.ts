@@ -1,13 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { trustByDigest } from '../../src/authority/trust/enter-project.ts'
 import { projectDigest } from '../../src/authority/trust/project-items.ts'
 import { createTrustList } from '../../src/authority/trust/trust-list.ts'
 import type { ConfiguredHooks } from '../../src/cli/config/config.ts'
 import { sandboxHere } from '../../src/cli/policy/sandbox-here.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
+
+const test = testInTurns(2)
 
 let service: MockService
 beforeAll(async () => {

@@ -27,7 +27,8 @@ export interface Got {
   readonly streamed: number
   readonly lost: number
   readonly entries: readonly number[]
-  /** The number that the writer gave to the last event that was streamed. */
+  /** The numbers that the writer gave to the first and to the last event that was streamed. */
+  readonly firstNumber: number
   readonly lastNumber: number
 }
 
@@ -44,8 +45,9 @@ async function write(): Promise<void> {
   await session.save()
   const flood = tool('flood', async (_, { progress }) => {
     await told('is there')
-    progress('first')
-    await told('has joined')
+    // Until a reader got one: its socket may take a while.
+    const again = setInterval(() => progress('first'), 20)
+    await told('has joined').finally(() => clearInterval(again))
     const before = { cpu: process.cpuUsage(), bytes: process.memoryUsage.rss() }
     let most = before.bytes
     for (let i = 0; i < reports; i++) {
@@ -66,7 +68,7 @@ async function write(): Promise<void> {
 }
 
 async function read(): Promise<void> {
-  const got = { streamed: 0, lost: 0, entries: [] as number[], lastNumber: 0 }
+  const got = { streamed: 0, lost: 0, entries: [] as number[], firstNumber: 0, lastNumber: 0 }
   for await (const event of readEvents(store, 's', { join: joinLocalRuns({ folder: offers }) })) {
     if (event.durable) got.entries.push(event.seq)
     else if (event.type === 'gap') got.lost += event.lost
@@ -74,7 +76,10 @@ async function read(): Promise<void> {
       got.streamed++
       got.lastNumber = event.n
     }
-    if (!event.durable && event.type === 'tool_progress' && event.text === 'first') process.send?.('joined')
+    if (!event.durable && event.type === 'tool_progress' && event.text === 'first' && got.streamed === 1) {
+      got.firstNumber = event.n
+      process.send?.('joined')
+    }
     if (event.durable && event.entry.type === 'call_started') process.send?.('there')
     if (event.durable && event.entry.type === 'run_ended') break
   }

@@ -21,7 +21,6 @@ export async function flood(options: {
     await writer.says('is there')
     const reader = options.reader === 'none' ? undefined : begin('read')
     await reader?.says('there')
-    if (reader) await pause(100) // for the socket
     writer.child.send('go on')
     await reader?.says('joined')
     await writer.says('has joined')

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { SessionStore } from '../../src/core/store.ts'
 import type { SessionEvent } from '../../src/events/event-queue.ts'
 import { readEvents } from '../../src/events/read-events.ts'
@@ -9,11 +9,14 @@ import { createRemoteStore } from '../../src/sessions/remote-store.ts'
 import { createStoreHandler } from '../../src/sessions/store-handler.ts'
 import { emptyView, foldEntries, foldEvents } from '../../src/view/session-view.ts'
 import { withPostgres } from '../postgres-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { socketFetch, storeServer } from '../store-server.ts'
 import { temporary } from '../temporary.ts'
 import { withoutLive } from '../view/random-log.ts'
 import { startWriter } from './start-writer.ts'
 import { openStore, type StoreSpec } from './stores.ts'
+
+const test = testInTurns(2)
 
 /** The store of the reader, and how the process that writes opens it. */
 type Place = () => Promise<{ readonly store: SessionStore; readonly spec: StoreSpec }>

@@ -2,13 +2,15 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { importSession } from '../../src/sessions/export.ts'
 import { fakeIo, runLibero } from '../cli/fake-io.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
+
+const test = testInTurns(2)
 
 /** A session of 1,200 entries with a child of as many and a blob: more than one batch of anything. */
 const text = exportedText(1200)

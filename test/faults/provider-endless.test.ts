@@ -2,10 +2,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGzip } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import type { ServiceOptions } from '../../src/providers/service.ts'
+import { testInTurns } from '../soak.ts'
 import { type Family, families } from './fault-streams.ts'
 import { claude, meetAt } from './provider-faults-kit.ts'
+
+const test = testInTurns(2)
 
 const limit = 1024 * 1024
 const transports = [

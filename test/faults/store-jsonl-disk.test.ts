@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { runChild, storeFolders } from './store-jsonl-kit.ts'
+
+const test = testInTurns(2)
 
 const newFolder = storeFolders()
 afterEach(() => onFailpoint(undefined))

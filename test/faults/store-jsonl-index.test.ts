@@ -1,13 +1,15 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import type { SessionSummary } from '../../src/core/store.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { allSessions } from '../../src/sessions/session-query.ts'
 import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { checkOlderSessions, olderStore } from './older-stores-kit.ts'
 import { isStopped, runChild, storeFolders } from './store-jsonl-kit.ts'
+
+const test = testInTurns(2)
 
 const newFolder = storeFolders()
 

@@ -7,7 +7,7 @@ import { testInTurns } from '../soak.ts'
 import { runChild, storeFolders } from './store-jsonl-kit.ts'
 
 // Each of them starts processes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const newFolder = storeFolders()
 

@@ -1,14 +1,16 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { thisProcess } from '../../src/platform/process-identity.ts'
 import { withFolderLock } from '../../src/sessions/jsonl/folder-lock.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { isStopped, runChild, storeFolders } from './store-jsonl-kit.ts'
+
+const test = testInTurns(2)
 
 const newFolder = storeFolders()
 const lost = { name: 'LeaseLostError', owner: 'bob' }

@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { StoreError } from '../../src/core/errors.ts'
 import type { PostgresStoreOptions } from '../../src/sessions/postgres-store.ts'
 import { entry, item, lease } from '../../src/testing/store-contract-kit.ts'
 import { withPostgres } from '../postgres-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { startProxy } from './postgres-proxy.ts'
+
+const test = testInTurns(2)
 
 withPostgres('the Postgres store says what is wrong and what to do', (kit) => {
   const failureOf = async (options: Partial<PostgresStoreOptions>): Promise<StoreError> => {

@@ -1,11 +1,14 @@
 import { copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import { StoreError } from '../../src/core/errors.ts'
 import type { LogEntry } from '../../src/core/log.ts'
 import { createSqliteStore, rescueSqlite } from '../../src/sessions/sqlite-store.ts'
 import { entry, item, lease } from '../../src/testing/store-contract-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { databaseFolder, runChild, seeded, writeMany } from './store-sqlite-kit.ts'
+
+const test = testInTurns(2)
 
 const at = databaseFolder()
 const sessions = ['s', 't', 'quite another session']

@@ -1,11 +1,14 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { thisProcess } from '../../src/platform/process-identity.ts'
 import { createSqliteStore, rescueSqlite } from '../../src/sessions/sqlite-store.ts'
 import { entry, item, lease } from '../../src/testing/store-contract-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { checkOlderSessions, olderStore } from './older-stores-kit.ts'
 import { databaseFolder, runChild } from './store-sqlite-kit.ts'
+
+const test = testInTurns(2)
 
 const at = databaseFolder()
 

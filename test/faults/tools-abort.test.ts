@@ -2,13 +2,14 @@ import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { ExecutionContext, OpenFile } from '../../src/core/execution.ts'
 import { AgentAbortedError, type ToolDef } from '../../src/index.ts'
 import { call, type Step } from '../../src/testing/index.ts'
 import { createGlobTool } from '../../src/tools/glob.ts'
 import { createGrepTool } from '../../src/tools/grep.ts'
 import { createAskUserTool, createWebFetchTool } from '../../src/tools/index.ts'
+import { testInTurns } from '../soak.ts'
 import {
   answersOf,
   asProgram,
@@ -24,6 +25,8 @@ import {
   type WorldOptions,
   workerThreads,
 } from './tools-kit.ts'
+
+const test = testInTurns(2)
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

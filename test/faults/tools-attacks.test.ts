@@ -3,11 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { createGlobTool } from '../../src/tools/glob.ts'
 import { createGrepTool } from '../../src/tools/grep.ts'
 import { createWebFetchTool } from '../../src/tools/index.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import {
   asProgram,
   canRunAs,
@@ -19,6 +19,8 @@ import {
   type World,
   type WorldOptions,
 } from './tools-kit.ts'
+
+const test = testInTurns(2)
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

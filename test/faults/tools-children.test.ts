@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import { createSpawnTool } from '../../src/index.ts'
 import { call, type Step, texts } from '../../src/testing/index.ts'
+import { testInTurns } from '../soak.ts'
 import {
   answersOf,
   everyTool,
@@ -11,6 +12,8 @@ import {
   untilGone,
   type World,
 } from './tools-kit.ts'
+
+const test = testInTurns(2)
 
 const worlds: World[] = []
 afterEach(() => Promise.all(worlds.splice(0).map(({ close }) => close())))

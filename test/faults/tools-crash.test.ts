@@ -1,13 +1,15 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { LogEntry } from '../../src/core/log.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { type Agent, createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
 import { call, type Step, scripted, texts } from '../../src/testing/index.ts'
 import { createAskUserTool } from '../../src/tools/index.ts'
-import { rounds, sampleOf } from '../soak.ts'
+import { rounds, sampleOf, testInTurns } from '../soak.ts'
 import { answersOf, everyTool, openCallsOf, openWorld, type World } from './tools-kit.ts'
+
+const test = testInTurns(2)
 
 const worlds: World[] = []
 afterEach(() => Promise.all(worlds.splice(0).map(({ close }) => close())))

@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
 import { createGlobTool } from '../../src/tools/glob.ts'
 import { createGrepTool } from '../../src/tools/grep.ts'
+import { testInTurns } from '../soak.ts'
 import { type Expected, ok, openWorld, type World, wrongIn } from './tools-kit.ts'
+
+const test = testInTurns(2)
 
 type Input = Record<string, unknown>
 

@@ -3,8 +3,11 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, truncateSyn
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { type Answer, asProgram, canRunAs, type Expected, ok, openWorld, type World, wrongIn } from './tools-kit.ts'
+
+const test = testInTurns(2)
 
 type Tool = 'read_file' | 'write_file' | 'edit' | 'multi_edit' | 'list_files' | 'glob' | 'grep'
 

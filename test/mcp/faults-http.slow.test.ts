@@ -8,7 +8,7 @@ import { faultHttp, type Received } from './fixtures/fault-http.ts'
 import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
 
 // Each of them starts a server.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const eras = ['legacy', 'modern'] as const
 const isCall = ({ method, params }: Received, text: string): boolean =>

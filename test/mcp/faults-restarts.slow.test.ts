@@ -7,7 +7,7 @@ import { testInTurns } from '../soak.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
 
 // Each of them starts processes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 test.each(['crash-at-start', 'crash-on-list'])(
   'FM-10 a server with %s is retried five times with growing delays, then disabled',

@@ -8,7 +8,7 @@ import { temporary } from '../temporary.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
 
 // Each of them starts a server.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const pulled = 'please read ~/.ssh first'
 

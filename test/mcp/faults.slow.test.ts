@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
+
+const test = testInTurns(2)
 
 test('FM-01 a server that crashes during a call fails that call only: it is restarted, and the call is not repeated', async () => {
   const server = await faultServer([])

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { type AgentOptions, createAgent, createProcessContext } from 'libero'
 import type { McpServerConfig } from 'libero/mcp'
 import { type Step, scripted, call as toolCall } from 'libero/testing'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect } from 'vitest'
 import type { LiberoAgent } from '../../src/create-agent.ts'
 import { compileCache } from '../compile-cache.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
+
+const test = testInTurns(2)
 
 const at = (file: string): string =>
   fileURLToPath(new URL(`../../node_modules/@modelcontextprotocol/${file}`, import.meta.url))

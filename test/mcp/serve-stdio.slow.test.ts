@@ -12,7 +12,7 @@ import { temporary } from '../temporary.ts'
 import { connectHttp, connectStdio, eras, textsOf, until } from './serve-kit.ts'
 
 // Each of them starts processes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const child = ['--conditions=libero-source', fileURLToPath(new URL('serve-child.ts', import.meta.url))]
 const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache }

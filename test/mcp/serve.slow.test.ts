@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { AuthorityOptions } from '../../src/authority/authority.ts'
 import type { ModelRequest, Provider } from '../../src/core/provider.ts'
 import { createAgent } from '../../src/create-agent.ts'
@@ -9,8 +9,11 @@ import type { MakeAgent } from '../../src/mcp/serve/served-agents.ts'
 import { codingTools } from '../../src/presets/coding.ts'
 import type { AgentOptions } from '../../src/presets/preset.ts'
 import { call, scripted, tool } from '../../src/testing/scripted.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { connectHttp, eras, serveHttp, textsOf, until } from './serve-kit.ts'
+
+const test = testInTurns(2)
 
 /** An agent in a folder with the coding tools; its model is only used if it is given. */
 function maker(cwd: string, more: Partial<AgentOptions> = {}, authority: AuthorityOptions = {}): MakeAgent {

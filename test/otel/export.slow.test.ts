@@ -1,13 +1,15 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest'
 import { exportedSignals } from '../../src/otel/exported-signals.ts'
 import { openDesk } from '../cli/cli-kit.ts'
 import { fakeIo } from '../cli/fake-io.ts'
 import { commands, drivers, write } from '../cli/prompt-commands.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
+
+const test = testInTurns(2)
 
 interface Span {
   readonly name: string

@@ -1,8 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import type { MockService } from './mock-service.ts'
 import { liberoArgs, scratch, service } from './rpc-kit.ts'
+
+const test = testInTurns(2)
 
 interface Ended {
   readonly code: number | null

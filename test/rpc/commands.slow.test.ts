@@ -7,7 +7,7 @@ import { gate } from './mock-service.ts'
 import { order, scratch, service, start, startRpc } from './rpc-kit.ts'
 
 // Each of them starts a process.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 describe('commands over pipes', () => {
   test('C013 hello returns version, provider and model', async () => {

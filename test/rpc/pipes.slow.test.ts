@@ -9,7 +9,7 @@ import { gate } from './mock-service.ts'
 import { type Client, order, quiet, scratch, service, startRpc, until } from './rpc-kit.ts'
 
 // Each of them starts a process.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const mebibyte = 1024 * 1024
 

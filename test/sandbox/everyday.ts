@@ -7,6 +7,8 @@ export interface EverydayLine {
   readonly needs?: readonly string[]
   /** It changes the project, so the next line gets another one. */
   readonly isWriting?: true
+  /** What it shows depends on the home: it runs with that of the project. */
+  readonly readsHome?: true
   /** It is judged and never run: it would leave this machine. */
   readonly isJudgedOnly?: true
   /**
@@ -71,7 +73,11 @@ const groups: Readonly<Record<EverydayGroup, readonly Entry[]>> = {
     'git describe --tags --always',
     'git stash list',
     'git reflog',
-    { line: 'git config --list', differs: inBoth('the home and its configuration are not there') },
+    {
+      line: 'git config --list',
+      readsHome: true,
+      differs: inBoth('the home and its configuration are not there'),
+    },
   ],
   looking: [
     ...strict('ls', 'ls -l src', 'ls src test', 'cat README.md', 'cat package.json src/main.ts', 'head -n 3 README.md'),

@@ -101,8 +101,9 @@ export async function measureEveryday(
 ): Promise<EverydayRow> {
   const missing = missingPrograms(line.needs)
   if (missing.length > 0 || line.isJudgedOnly) return { line, missing, differences: {} }
+  const env = line.readsHome ? { ...project.env, HOME: project.home } : project.env
   const run = async (confinement?: Confinement) => {
-    const result = await runLine(project.fill(line.line), { ...project, confinement })
+    const result = await runLine(project.fill(line.line), { cwd: project.cwd, env, confinement })
     if (line.isWriting) project.reset()
     return result
   }

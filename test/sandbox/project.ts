@@ -10,6 +10,8 @@ export interface Project {
   readonly cwd: string
   /** The environment of the person. */
   readonly env: { readonly PATH: string }
+  /** A home in which git is configured: that of the user who runs the tests may be empty. */
+  readonly home: string
   fill(text: string): string
   /** Makes it as it was in the beginning. */
   reset(): void
@@ -27,9 +29,12 @@ export async function createProject(place: ProjectPlace): Promise<Project> {
   make(now, place)
   cpSync(now, original, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
   addCompiler(cwd)
+  const home = join(folder, 'home')
+  write(join(home, '.gitconfig'), '[alias]\n\tst = status\n')
   const path = (process.env.PATH ?? '').split(delimiter).filter((one) => !one.includes('node_modules'))
   return {
     cwd,
+    home,
     env: { PATH: path.join(delimiter) },
     fill: (text) => text.replaceAll('@PORT', String(listeners.port)),
     reset() {

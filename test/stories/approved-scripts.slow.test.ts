@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createProcessContext } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
 import { shell } from '../../src/tools/index.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { guarded } from './authority-kit.ts'
+
+const test = testInTurns(2)
 
 /** A project in which these files do no harm. */
 async function project(files: Readonly<Record<string, string>>): Promise<string> {

@@ -181,7 +181,11 @@ describe('other modes', () => {
     const { agent, prompts } = guarded(
       [[call('1', 'shell', { command }), call('2', 'shell', { command })], 'Done.'],
       { mode: 'ask' },
-      { tools: { shell }, execution: createProcessContext({ sandbox: 'off' }), answer: () => 'project' },
+      {
+        tools: { shell },
+        execution: createProcessContext({ cwd: await temporary('once-'), sandbox: 'off' }),
+        answer: () => 'project',
+      },
     )
     await agent.run({ prompt: 'Run it.' })
     expect(prompts.map(({ payload }) => payload.scopes)).toEqual([['once'], ['once']])

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import {
   createAgent,
   createMemoryStore,
@@ -9,8 +9,10 @@ import {
 } from '../../src/index.ts'
 import { call, fakeClock, tool } from '../../src/testing/index.ts'
 import type { AgentStats, ModelRequest, SessionContentBlock } from '../../src/types.ts'
-import { rounds } from '../soak.ts'
+import { rounds, testInTurns } from '../soak.ts'
 import { type Bill, dyingStore, greedy, seeded } from './limits-kit.ts'
+
+const test = testInTurns(2)
 
 const work = tool('work', () => 'word '.repeat(40), { isConcurrencySafe: true, replay: 'pure' })
 

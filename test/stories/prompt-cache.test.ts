@@ -191,7 +191,7 @@ describe('what the cache did', () => {
     const { fetch } = fakeService(speak(wire, { text: 'Done.', usage: spent }))
     const provider = make({ fetch, apiKey: 'key', prices: false })
     const { turnUsage } = await createAgent({ provider }).run({ prompt: 'Go.' })
-    const { model: _, output, ...input } = turnUsage[0]!
+    const { model: _, output, reasoning: __, ...input } = turnUsage[0]!
     expect(input).toEqual(expected)
     expect(output).toBe(10)
   })

@@ -2,12 +2,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, symlink, writeFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
 import type { Skill } from '../../src/skills/skill.ts'
 import { withSkillFile } from '../../src/skills/skill-files.ts'
 import { call, memoryExecution } from '../../src/testing/index.ts'
+import { testInTurns } from '../soak.ts'
 import { skill, world } from './skills-kit.ts'
+
+const test = testInTurns(2)
 
 const use = (id: string, name: string) => call(id, 'skills_use', { name })
 const read = (id: string, path: string, more = {}) => call(id, 'skills_read', { name: 'pdf', path, ...more })

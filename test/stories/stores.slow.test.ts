@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import {
   createAgent,
   createFileMapStore,
@@ -18,8 +18,10 @@ import { anthropic } from '../../src/providers/index.ts'
 import { createStoreHandler } from '../../src/sessions/index.ts'
 import { call, scripted, storeContract, texts, tool } from '../../src/testing/index.ts'
 import type { Clock, SessionStore } from '../../src/types.ts'
-import { sampleOf } from '../soak.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { socketFetch, storeServer } from '../store-server.ts'
+
+const test = testInTurns(2)
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-stores-'))
 afterAll(() => rmSync(folder, { recursive: true }))

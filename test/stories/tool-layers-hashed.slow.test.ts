@@ -2,8 +2,11 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { toolFile, type World, world } from './tool-layers-kit.ts'
+
+const test = testInTurns(2)
 
 const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href)
 

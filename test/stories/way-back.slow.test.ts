@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
 import { textOf } from '../../src/core/turn.ts'
 import { createAgent } from '../../src/create-agent.ts'
@@ -10,7 +10,10 @@ import { createSnapshots, type SnapshotsOptions } from '../../src/snapshots/inde
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
 import { readFile as readFileTool, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import { emptyView, foldEntries } from '../../src/view/session-view.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
+
+const test = testInTurns(2)
 
 const run = (id: string, command: string) => [call(id, 'shell', { command })]
 const write = (id: string, path: string, content: string) => [call(id, 'write_file', { path, content })]
@@ -53,6 +56,8 @@ async function desk(replies: Parameters<typeof scripted>, more: Partial<Snapshot
   }
   return { folder, snapshots, store, session, agent, put, read, seqBefore, said, notes }
 }
+
+const noFiles = { restore: [], delete: [], conflicts: [] }
 
 describe('a session goes back', () => {
   test('CK01 CK02 snapshots are taken before each prompt and before each call that may write, with what no tool announced; none by default', async () => {
@@ -196,6 +201,40 @@ describe('a session goes back', () => {
     expect([read('plan.txt'), said()]).toEqual(['dig\n', ['Dig', '…', '…', 'Dug.', 'Quickly', 'At once.']])
     await snapshots.rollback(session, { to: (await seqOf('Dig')) - 1 })
     expect([read('plan.txt'), said()]).toEqual(['sow\n', []])
+    await agent.destroy()
+  }, 60_000)
+
+  test('CK03 a plan is refused while an undo is under way, and lists the files if the undo was cut off', async () => {
+    const { agent, put, read, snapshots, session } = await desk([write('1', 'plan.txt', 'dig\n'), 'Dug.'])
+    put('plan.txt', 'sow\n')
+    await agent.run({ prompt: 'Dig' })
+    const plan = () => snapshots.planRollback(session, { to: 0 }).catch(({ code }) => ({ files: code }))
+    const { files } = await plan()
+    expect(files).toEqual({ restore: ['plan.txt'], delete: [], conflicts: [] })
+    await snapshots.rollback(session, { to: 0 })
+    let meanwhile: Promise<unknown> | undefined
+    onFailpoint((name) => {
+      if (name === 'rollback.logged') meanwhile = plan()
+      if (name === 'rollback.done') throw new Error('power cut')
+    })
+    await expect(snapshots.undoRollback(session)).rejects.toThrow('power cut')
+    onFailpoint(undefined)
+    expect(await meanwhile).toEqual({ files: 'at_work' })
+    expect([read('plan.txt'), (await plan()).files]).toEqual(['dig\n', files])
+    for (const failpoint of ['rollback.logged', 'rollback.staged']) {
+      await snapshots.rollback(session, { to: 0 })
+      onFailpoint((name) => {
+        if (name === failpoint) throw new Error('power cut')
+      })
+      await expect(snapshots.undoRollback(session)).rejects.toThrow('power cut')
+      onFailpoint(undefined)
+      // Nothing has come back to the disk yet, so nothing would leave it.
+      expect([failpoint, read('plan.txt'), (await plan()).files]).toEqual([failpoint, 'sow\n', noFiles])
+      await snapshots.undoRollback(session) // finishes the undo first
+      expect([failpoint, read('plan.txt')]).toEqual([failpoint, 'sow\n'])
+      await snapshots.undoRollback(session)
+      expect([failpoint, (await plan()).files]).toEqual([failpoint, files])
+    }
     await agent.destroy()
   }, 60_000)
 

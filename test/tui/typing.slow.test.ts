@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { openApp } from './app-kit.ts'
 import { puppetModel } from './puppet-model.ts'
 import { startTui } from './tui-kit.ts'
+
+const test = testInTurns(2)
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished } from 'vitest'
 import { createWebPage } from '../../src/web/index.ts'
 import { startServer, type TestServer, token } from '../server/server-kit.ts'
 import { findProgram, installCommand } from '../system-programs.ts'
@@ -14,15 +14,20 @@ const args = [
   ...['--disable-component-update', '--disable-sync', '--js-flags=--expose-gc', '--enable-precise-memory-info'],
 ]
 
-/** Tests in a real Chromium, one for all of them. Where there is none they are skipped, and say how to install it. */
+let launched: Promise<Browser> | undefined
+
+/**
+ * Tests in a real Chromium, one for all files of a worker; it ends with the worker, whose end of the pipe it reads. Where
+ * there is none they are skipped, and say how to install it.
+ */
 export function inBrowser(name: string, tests: (browser: () => Browser) => void): void {
   if (!program) console.warn(`Skipped: ${name}. There is no Chromium: ${installCommand('chromium')}`)
   describe.skipIf(!program)(name, () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: program!, args })
+      launched ??= chromium.launch({ executablePath: program!, args })
+      browser = await launched
     })
-    afterAll(() => browser?.close())
     tests(() => browser)
   })
 }

@@ -20,7 +20,7 @@ import { temporary } from '../temporary.ts'
 import { definition, world } from './kit.ts'
 
 // Most of them start TiddlyWiki, git or a script.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 /** What the model gets for its calls, one by one, from an agent with these plugins. */
 async function results(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createMessageList } from '../../src/chat/message-list.ts'
 import type { LogEntry } from '../../src/core/log.ts'
 import { Transcript } from '../../src/core/transcript.ts'
@@ -7,7 +7,10 @@ import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
 import { loadSession } from '../../src/sessions/session.ts'
 import { call, type Step } from '../../src/testing/scripted.ts'
 import { emptyView, foldEntries } from '../../src/view/session-view.ts'
+import { testInTurns } from '../soak.ts'
 import { definition, type World, withTool, world } from './kit.ts'
+
+const test = testInTurns(2)
 
 /** Small, and the same for the same seed. */
 function randomOf(seed: number): (below: number) => number {

@@ -12,7 +12,7 @@ import { temporary } from '../temporary.ts'
 import { definition, world } from './kit.ts'
 
 // Each of them runs git many times.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const writing = definePlugin({ toolId: 'writing', displayName: '', description: '', tools: () => [writeFileTool] })
 const write = (id: string, path: string, content: string) => [call(id, 'write_file', { path, content })]

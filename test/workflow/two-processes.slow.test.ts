@@ -2,11 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
 import { scripted, texts } from '../../src/testing/scripted.ts'
 import { createWorkflow, type Workflow } from '../../src/workflow/workflow.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
+
+const test = testInTurns(2)
 
 const id = 'agent-x'
 

@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Grant } from './grant.ts'
 import { createGrantFile } from './grant-file.ts'
 import { createGrants, type Grants } from './grants.ts'
+
+const test = testInTurns(2)
 
 const about: Omit<Grant, 'grantedAt' | 'key'> = {
   ...{ tool: 'shell', origin: { layer: 'bundled' }, scope: 'project', project: '/desk' },

@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { CodedError } from '../../core/errors.ts'
 import { acquireThread } from '../../shell/shell-reader.ts'
 import { checkPatterns, testPatterns } from './patterns.ts'
+
+const test = testInTurns(2)
 
 // One thread for all of them: without a hold each call would start its own.
 let hold: ReturnType<typeof acquireThread>

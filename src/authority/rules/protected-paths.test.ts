@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { protectedInGit, protectedNames } from '../../execution/bubblewrap/protected-paths.ts'
+import { protectedInGit, protectedNames, watchedNames } from '../../execution/bubblewrap/protected-paths.ts'
 import { createProtection, protection } from './protected-paths.ts'
 
 const writeProtected = [
@@ -32,7 +32,7 @@ test.each(secret)('FS-10 %s is neither read nor written silently', (path) => {
 })
 
 test('paths that a sandbox protects are protected without one too', () => {
-  const names = [...protectedNames, ...protectedInGit.map((name) => `.git/${name}`)]
+  const names = [...protectedNames, ...watchedNames, ...protectedInGit.map((name) => `.git/${name}`)]
   expect(names.filter((name) => protection(name) === undefined)).toEqual([])
 })
 

@@ -97,6 +97,7 @@ const git: Entry = {
 }
 const gitFile: Entry = { write: 'git runs programs that its configuration and hooks name', isFile: true }
 const editor: Entry = { write: 'editors run what their project folders tell them to' }
+const agents: Entry = { write: 'other agents obey what is in it' }
 const pipeline: Entry = { write: 'build servers run what it says' }
 const servers: Entry = { write: 'it says which servers are started', isFile: true }
 const startUp: Entry = { write: 'shells run it when they start', isFile: true }
@@ -111,8 +112,11 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
   [{ write: 'it belongs to the settings of this program' }, '.libero'],
   [servers, '.mcp.json', 'mcp.json', 'mcp_config.json', 'claude_desktop_config.json'],
   [editor, '.vscode', '.idea', '.cursor', '.windsurf', '.zed', '.fleet', '.nvim', '.devcontainer'],
-  [{ write: 'other agents obey what is in it' }, '.agents', '.claude', '.gemini', '.codex'],
+  [agents, '.agents', '.claude', '.gemini', '.codex', '.opencode', '.qwen'],
+  [agents, '.continue', '.kiro', '.roo', '.clinerules', '.amazonq'],
+  [{ ...agents, isFile: true }, 'opencode.json', 'opencode.jsonc', '.aider.conf.yml'],
   [{ ...editor, isFile: true }, '.exrc', '.nvimrc', '.vimrc', '.nvim.lua', '.emacs', '.dir-locals.el'],
+  [{ ...editor, isFile: true }, '.lvimrc', '.devcontainer.json'],
   [within(pipeline, 'workflows', 'actions'), '.github'],
   [within(pipeline, 'workflows'), '.gitea', '.forgejo'],
   [pipeline, '.circleci', '.buildkite', '.woodpecker', '.teamcity'],
@@ -135,6 +139,9 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
   [
     startUp,
     '.envrc',
+    'mise.toml',
+    '.mise.toml',
+    '.screenrc',
     '.xinitrc',
     '.xsession',
     '.tmux.conf',
@@ -147,10 +154,14 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
   [{ ...packages, read: 'it may hold tokens' }, '.npmrc', '.yarnrc.yml', '.pypirc'],
   [packages, '.yarnrc', '.pnpmfile.cjs', 'bunfig.toml', 'pip.conf', 'pip.ini'],
   [packages, '.ripgreprc', '.curlrc', '.wgetrc', '.condarc', '.gemrc', '.irbrc', '.pythonrc', '.pdbrc'],
+  [packages, '.pryrc', '.rprofile', '.renviron', '.ghci', '.ocamlinit', '.gdbinit', '.lldbinit', '.bazelrc'],
+  [within(packages, 'config'), '.bundle'],
   [within(packages, 'config', 'config.toml', 'credentials', 'credentials.toml'), '.cargo'],
   [within(packages, 'releases', 'plugins'), '.yarn'],
   [{ ...packages, isFile: false }, '.pip'],
+  [{ ...startUp, isFile: false }, '.mise'],
   [{ write: 'git runs what is in it' }, '.husky'],
+  [{ write: 'git runs what is in it', isFile: true }, '.pre-commit-config.yaml', 'lefthook.yml', '.lefthook.yml'],
   [secretFile, 'authorized_keys', '.netrc', '_netrc', '.pgpass', '.git-credentials', '.vault-token', '.htpasswd'],
   [secrets, '.ssh', '.gnupg', '.aws', '.azure', '.kube', 'keychains', 'keyrings', '.password-store'],
   [within(secrets, 'gcloud', 'gh', 'hub', 'git', 'op'), '.config'],

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { begun, emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { canary, replacements } from '../../../test/replacements.ts'
 import { scratchFolder } from '../../../test/sandbox/scene.ts'
-import { rounds, sampleOf } from '../../../test/soak.ts'
+import { rounds, sampleOf, testInTurns } from '../../../test/soak.ts'
 import { findProgram } from '../../../test/system-programs.ts'
+
+const test = testInTurns(2)
 
 vi.setConfig({ testTimeout: rounds(60_000, 900_000) })
 

@@ -14,7 +14,7 @@ import { createPlaceholders } from './placeholders.ts'
 import { sandboxPolicy } from './policy.ts'
 
 // Each of them starts sandboxes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const hasPerl = spawnSync('perl', ['-e', '1']).status === 0
 if (!hasPerl) console.warn('NOT TESTED: single system calls, which take perl')

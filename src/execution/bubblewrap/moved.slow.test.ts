@@ -11,8 +11,11 @@ import {
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
+
+const test = testInTurns(2)
 
 /** Not a folder for temporary files: there a sandbox has its own. */
 let base: string

@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import type { EgressEvent } from '../bubblewrap.ts'
+
+const test = testInTurns(2)
 
 const server = createServer((asked, answer) => answer.end(`${asked.method} ${asked.url} of ${asked.headers.host}`))
 let port = 0

@@ -15,16 +15,16 @@ afterEach(() => rm(at, { recursive: true, force: true }))
 describe('a group with a limit', () => {
   test('is made in the tree of its controller', () => {
     mkdirSync(join(at, 'pids'))
-    writeFileSync(join(at, 'pids/cgroup.procs'), '')
+    writeFileSync(join(at, 'pids/tasks'), '')
     const { entrance } = createProcessCgroup(50, at)
-    expect(entrance).toMatch(new RegExp(`^${at}/pids/libero-${process.pid}-[0-9a-f]{8}/cgroup.procs$`))
-    expect(readFileSync(entrance.replace('cgroup.procs', 'pids.max'), 'utf8')).toBe('50')
+    expect(entrance).toMatch(new RegExp(`^${at}/pids/libero-${process.pid}-[0-9a-f]{8}/tasks$`))
+    expect(readFileSync(entrance.replace('tasks', 'pids.max'), 'utf8')).toBe('50')
   })
 
   test('is made in the one tree, where the controller is switched on there', () => {
     writeFileSync(join(at, 'cgroup.subtree_control'), 'cpu memory pids\n')
     const { entrance } = createProcessCgroup(50, at)
-    expect(entrance).toContain(`${at}/libero-${process.pid}-`)
+    expect(entrance).toMatch(new RegExp(`^${at}/libero-${process.pid}-[0-9a-f]{8}/cgroup.procs$`))
   })
 
   test('is gone when it is removed, and so are those of the dead', async () => {

@@ -42,6 +42,10 @@ export const watchedNames: readonly string[] = [
   ...['azure-pipelines.yml', 'bitbucket-pipelines.yml', 'appveyor.yml', 'mcp.json', '.windsurf', '.nvim', '.nvimrc'],
   ...['.vimrc', '.emacs', '.bash_aliases', '.inputrc', '.cshrc', '.tcshrc', '.login', '.kshrc', '.xprofile'],
   ...['.xinitrc', '.xsession', '.tmux.conf', '.curlrc', '.wgetrc', '.irbrc', '.pythonrc', '.pdbrc'],
+  ...['.opencode', 'opencode.json', 'opencode.jsonc', '.aider.conf.yml', '.continue', '.kiro', '.roo', '.clinerules'],
+  ...['.qwen', '.amazonq', '.devcontainer.json', '.pre-commit-config.yaml', 'lefthook.yml', '.lefthook.yml'],
+  ...['mise.toml', '.mise.toml', '.mise', '.lvimrc', '.gdbinit', '.lldbinit', '.screenrc', '.pryrc', '.Rprofile'],
+  ...['.Renviron', '.ghci', '.ocamlinit', '.bundle/config', '.bazelrc'],
 ]
 /** Git fails if these are folders. */
 const watchedInGit = ['commondir', 'config.worktree']

@@ -10,9 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { begun, emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { protectedInGit, protectedNames } from './protected-paths.ts'
+
+const test = testInTurns(2)
 
 const all = [...protectedNames, ...protectedInGit.map((name) => `.git/${name}`), '.yarnrc.yml', '.git/commondir']
 const isFolder =

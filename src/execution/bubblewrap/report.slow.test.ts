@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { begun, emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
@@ -91,9 +91,5 @@ async function otherSandbox(): Promise<{ child: ChildProcess; inside: number }> 
 }
 
 function childrenOf(pid: number): number[] {
-  const isChild = (name: string): boolean =>
-    spawnSync('grep', ['-qx', `PPid:\t${pid}`, `/proc/${name}/status`]).status === 0
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isChild(name))
-    .map(Number)
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }

@@ -2,8 +2,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { endTracked, trackedCommand, trailerOf } from './tracked-command.ts'
+
+const test = testInTurns(2)
 
 const scratch = mkdtempSync(join(tmpdir(), 'libero-tracked-'))
 /** A duration that no other process sleeps. */

@@ -5,6 +5,7 @@ import { isInside } from '../bubblewrap/protected-paths.ts'
 import { isRealPath, realPathOf } from '../files/confined-path.ts'
 import { createAddedPaths, type SandboxPaths } from './added-paths.ts'
 import { cacheMounts } from './caches.ts'
+import { credentialFiles } from './credential-files.ts'
 import { createHiddenFiles } from './hidden-files.ts'
 import { ownPrograms } from './own-programs.ts'
 import type { SandboxFacts } from './profile.ts'
@@ -90,7 +91,11 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
           ...open.flatMap(cacheMounts),
           ...own.mounts,
         ],
-        secrets: [...hiddenPaths({ home, isRoot, roots: present }).there, ...tokenFiles(files.settings)],
+        secrets: [
+          ...hiddenPaths({ home, isRoot, roots: present }).there,
+          ...open.flatMap(credentialFiles).filter(({ path }) => !present.some((root) => isInside(root, path))),
+          ...tokenFiles(files.settings),
+        ],
         hidden: files.hidden,
         repositories: files.repositories,
         path,

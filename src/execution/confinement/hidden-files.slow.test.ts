@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, readOnly, write } from '../../../test/confinement-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { temporary } from '../../../test/temporary.ts'
 import { createHiddenFiles } from './hidden-files.ts'
+
+const test = testInTurns(2)
 
 describe('what rules hide is found', () => {
   test('a star stands for any characters, slashes too, and all else for itself', async () => {

@@ -38,11 +38,19 @@ export function readOnlyFiles(facts: SandboxFacts): Files {
 
 function closedRoot({ home, seen, workspace }: SandboxFacts): Mount[] {
   const temporary: Mount[] = ['/tmp', ...(home === undefined ? [] : [home])].map((path) => ({ path, how: 'memory' }))
-  const all = [...temporary, { path: '/var/tmp', how: 'link', from: '/tmp' } as const, ...seen]
+  const all = [...temporary, otherTemporary([...workspace, home ?? '/', ...seen.map(({ path }) => path)]), ...seen]
   const outer = byPath([...all, ...workspace.map(read)])
   // What an outer mount shows already needs none of its own, and no link can be made there.
   const needed = all.filter((mount) => !['read', 'link'].includes(mount.how) || !isShown(mount.path, outer))
   return [...byPath(needed).values()]
+}
+
+const varTmp = '/var/tmp'
+
+/** Nothing can be mounted behind a link. */
+function otherTemporary(paths: readonly string[]): Mount {
+  if (paths.some((path) => path.startsWith(`${varTmp}/`))) return { path: varTmp, how: 'memory' }
+  return { path: varTmp, how: 'link', from: '/tmp' }
 }
 
 /** Mounts by their paths. Of two at one path the later one counts: a workspace may be the home folder. */

@@ -1,11 +1,14 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, git, readOnly, write } from '../../../test/confinement-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { shellQuote } from '../../core/execution.ts'
 import { createProcessContext } from '../process.ts'
+
+const test = testInTurns(2)
 
 describe.skipIf(unavailable)(`the sandbox read-only${skipped}`, () => {
   test('a command reaches neither the home folder, nor other folders, processes and ports, all of which it reaches unconfined', async () => {

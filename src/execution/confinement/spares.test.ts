@@ -11,6 +11,8 @@ describe('spare sandboxes', () => {
     const first = await spares.take('a', builder('a'))
     expect(built()).toEqual(['a1'])
     first.release()
+    expect(built()).toEqual(['a1'])
+    await nextTurn()
     expect(built()).toEqual(['a1', 'a2'])
     expect((await spares.take('a', builder('a'))).shell).toMatchObject({ name: 'a2' })
   })
@@ -21,13 +23,16 @@ describe('spare sandboxes', () => {
     await vi.advanceTimersByTimeAsync(1000)
     expect(built()).toEqual(['a1', 'a2'])
     release()
+    await nextTurn()
     expect(built()).toEqual(['a1', 'a2'])
   })
 
   test('a spare of another kind does not serve, and the oldest of three goes', async () => {
     const { spares, builder, built, discarded } = kit()
-    for (const kind of ['a', 'b', 'a', 'c']) (await spares.take(kind, builder(kind))).release()
-    await vi.advanceTimersByTimeAsync(0)
+    for (const kind of ['a', 'b', 'a', 'c']) {
+      ;(await spares.take(kind, builder(kind))).release()
+      await nextTurn()
+    }
     expect(built()).toEqual(['a1', 'a2', 'b3', 'b4', 'a5', 'c6', 'c7'])
     expect(discarded()).toEqual(['b4'])
   })
@@ -35,11 +40,13 @@ describe('spare sandboxes', () => {
   test('one that died, or could not be built, is replaced', async () => {
     const { spares, builder, built, die } = kit()
     ;(await spares.take('a', builder('a'))).release()
+    await nextTurn()
     die('a2')
     expect((await spares.take('a', builder('a'))).shell).toMatchObject({ name: 'a3' })
     const failing = () => Promise.reject(new Error('no more processes'))
     await expect(spares.take('b', failing)).rejects.toThrow('no more processes')
     ;(await spares.take('b', builder('b'))).release()
+    await nextTurn()
     expect(built().slice(3)).toEqual(['b4', 'b5'])
   })
 
@@ -55,6 +62,9 @@ describe('spare sandboxes', () => {
     expect(discarded()).toEqual(['a2'])
   })
 })
+
+/** The next sandbox is built when the result of the command is out. */
+const nextTurn = () => vi.advanceTimersByTimeAsync(0)
 
 function kit() {
   const names: string[] = []

@@ -61,7 +61,8 @@ export function createSpares(): Spares {
         shell,
         release() {
           clearTimeout(later)
-          prepare(kind, build)
+          // To start a process takes some milliseconds, for which the result need not wait.
+          setImmediate(prepare, kind, build)
         },
       }
     },

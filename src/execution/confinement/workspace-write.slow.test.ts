@@ -1,10 +1,13 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, git, workspaceWrite, write } from '../../../test/confinement-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { createProcessContext } from '../process.ts'
+
+const test = testInTurns(2)
 
 describe.skipIf(unavailable)(`the sandbox workspace-write${skipped}`, () => {
   test('a command writes in the workspace but for its protected paths, and reaches nothing else', async () => {
@@ -42,6 +45,20 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
     symlinkSync('workspace', join(top, 'link'))
     const { run } = await confinedPlace({ top, cwd: 'link' })
     for (let n = 0; n < 3; n++) expect(await run('pwd', workspaceWrite)).toMatchObject({ stdout: `${top}/link\n` })
+  })
+
+  test('W02 a workspace in the other temporary folder of the machine has its sandboxes', async () => {
+    const cwd = mkdtempSync('/var/tmp/libero-workspace-')
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+    const context = createProcessContext({ cwd })
+    const handle = await context.spawn()
+    onTestFinished(() => context.destroy(handle))
+    for (const profile of ['workspace-write', 'read-only'] as const) {
+      const command = 'echo x >new.txt; echo y >/var/tmp/other; cat new.txt /var/tmp/other; ls /var/tmp | wc -l'
+      const { stdout } = await context.exec(handle, command, { confinement: { ...workspaceWrite, profile } })
+      expect([profile, stdout]).toEqual([profile, 'x\ny\n2\n'])
+    }
+    expect([readdirSync(cwd).includes('new.txt'), existsSync('/var/tmp/other')]).toEqual([true, false])
   })
 
   test('git commits in a repository, in a linked worktree and in a subfolder; settings and hooks of all stay', async () => {
@@ -130,11 +147,15 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
       'notes.txt': 'notes ',
       '.cache/old': '',
       '.cache/pip/old': '',
+      '.config/unheard-of/token': 'canary',
+      '.config/unheard-of/tokens.md': 'for all ',
+      '.config/unheard-of/settings': 'private ',
     })
+    for (const name of ['token', 'settings']) chmodSync(join(home, '.config/unheard-of', name), 0o600)
     const command =
-      'cat ~/notes.txt ~/.ssh/id ~/.npmrc; echo x >~/.cache/pip/new; echo x >~/.cache/new; echo x >>~/.cache/old; echo x >~/.bashrc; echo x >~/notes.txt; ls -A ~/.cache'
+      'cat ~/notes.txt ~/.ssh/id ~/.npmrc ~/.config/unheard-of/*; echo x >~/.cache/pip/new; echo x >~/.cache/new; echo x >>~/.cache/old; echo x >~/.bashrc; echo x >~/notes.txt; ls -A ~/.cache'
     const { stdout } = await run(command, { ...workspaceWrite, home: 'readable', hosts: 'any' })
-    expect(stdout).toBe('notes new\nold\npip\n')
+    expect(stdout).toBe('notes private for all new\nold\npip\n')
     const made = ['.cache/pip/new', '.cache/new', '.bashrc'].map((name) => existsSync(join(home, name)))
     expect(made).toEqual([true, false, false])
     expect(readFileSync(join(home, '.cache/old'), 'utf8')).toBe('')

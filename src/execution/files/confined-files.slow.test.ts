@@ -15,10 +15,12 @@ import {
 import { chmod, chown, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect } from 'vitest'
 import { nobodyCanRunNode } from '../../../test/as-nobody.ts'
-import { rounds } from '../../../test/soak.ts'
+import { rounds, testInTurns } from '../../../test/soak.ts'
 import { type ConfinedFiles, confinedFiles } from './confined-files.ts'
+
+const test = testInTurns(2)
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'libero-confined-')))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }), 120_000)

@@ -4,8 +4,11 @@ import { chmod, chown, link, mkdir, readFile, rename, rm, symlink, unlink, utime
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { type ConfinedFiles, confinedFiles } from './confined-files.ts'
+
+const test = testInTurns(3)
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'libero-confined-')))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

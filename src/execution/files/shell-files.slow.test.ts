@@ -19,7 +19,7 @@ import type { ExecResult } from '../../core/execution.ts'
 import { type ShellFiles, shellFiles } from './shell-files.ts'
 
 // Each of them runs many commands, in every world.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'libero-shell-files-')))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

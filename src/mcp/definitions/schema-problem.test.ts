@@ -1,6 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { schemaBoundsProblem, schemaProblem } from './schema-problem.ts'
+
+const test = testInTurns(3)
 
 const withDefs = ($defs: object, rest: object) => ({ type: 'object', $defs, ...rest })
 

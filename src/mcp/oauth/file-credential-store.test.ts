@@ -1,11 +1,14 @@
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { temporary } from '../../../test/temporary.ts'
 import { credentialKey, type McpCredential } from './credential.ts'
 import { createMemoryMcpCredentialStore, type McpCredentialStore } from './credential-store.ts'
 import { createFileMcpCredentialStore, McpCredentialsError } from './file-credential-store.ts'
+
+const test = testInTurns(2)
 
 const credential: McpCredential = {
   name: 'tracker',

@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { rounds } from '../../../test/soak.ts'
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { rounds, testInTurns } from '../../../test/soak.ts'
 import { endLeftovers, processIds, send } from '../../platform/leftover-processes.ts'
 import { keeperMark } from '../../platform/process-keeper.ts'
 import { createStdioTransport } from './stdio-transport.ts'
+
+const test = testInTurns(2)
 
 const onLinux = process.platform === 'linux'
 if (!onLinux) console.warn('Not Linux: whether anything is left cannot be seen, and is not tested')

@@ -2,11 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { temporary } from '../../../test/temporary.ts'
 import { programPath } from '../../platform/program-path.ts'
 import type { McpServerConfig } from '../config.ts'
 import { createStdioTransport, type StdioTransport, type StdioTransportOptions } from './stdio-transport.ts'
+
+const test = testInTurns(2)
 
 const script = fileURLToPath(new URL('../../../test/mcp/fixtures/stdio-server.mjs', import.meta.url))
 

@@ -12,7 +12,7 @@ import { gitLogPlugin } from './git-log.ts'
 import { gitReadFilePlugin } from './git-read-file.ts'
 
 // Each of them makes repositories.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 let root = ''
 let repo = ''

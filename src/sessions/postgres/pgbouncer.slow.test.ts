@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { noPgbouncer, type Pgbouncer, startPgbouncer } from '../../../test/pgbouncer.ts'
 import { eventually, withPostgres } from '../../../test/postgres-kit.ts'
-import { sampleOf } from '../../../test/soak.ts'
+import { sampleOf, testInTurns } from '../../../test/soak.ts'
 import { fakeClock, storeContract } from '../../testing/index.ts'
 import { entry, hour, item, lease, Watcher, write } from '../../testing/store-contract-kit.ts'
+
+const test = testInTurns(2)
 
 if (noPgbouncer) test.skip(`ST17 PgBouncer: NOT tested here: ${noPgbouncer}`, () => {})
 else

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, vi } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import { memoryExecution } from '../../testing/index.ts'
@@ -14,6 +15,8 @@ import { everyPath } from './path-filter.ts'
 import type { SearchQuery } from './query.ts'
 import type { SearcherOptions } from './searcher.ts'
 import { startSearch } from './start-search.ts'
+
+const test = testInTurns(2)
 
 /** Threads that live. */
 const threads = new Set<Worker>()
@@ -70,7 +73,7 @@ const many = (count: number): Record<string, string> =>
 const endless = { pattern: '(a+)+$', text: `${'a'.repeat(60)}b\n` }
 
 describe('A146 where there is no ripgrep at all', () => {
-  test('neither as a package nor on the PATH, the pages are the same', async () => {
+  test('A146 neither as a package nor on the PATH, the pages are the same', async () => {
     const lines = Array.from({ length: 200 }, (_, i) => `hit ${i}\n`).join('')
     const root = plant({ a: lines, 'b/c': lines })
     const input = { pattern: 'hit', output_mode: 'content', offset: 150 }

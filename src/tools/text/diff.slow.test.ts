@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { applyPatch, parsePatch } from 'diff'
 import fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { countedDiff, unifiedDiff } from './diff.ts'
+
+const test = testInTurns(2)
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-diff-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { fakeTerminal } from '../../../test/cli/fake-terminal.ts'
 import { createEvents } from '../../../test/cli/screen-scenes.ts'
-import { sampleOf } from '../../../test/soak.ts'
+import { sampleOf, testInTurns } from '../../../test/soak.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScreen } from './screen.ts'
+
+const test = testInTurns(2)
 
 /** Streams a text to a terminal, with a frame after some deltas, and returns the output. */
 async function printed(text: string, size: number): Promise<string> {

@@ -147,10 +147,17 @@ export const reads: AttackClass = {
       ['cookies of a browser', '.config/BraveSoftware/Default/Cookies'],
       ['history of another shell', '.local/share/fish/fish_history'],
       ['login of another agent', '.local/share/opencode/auth.json'],
+      ['key of an own authority', '.local/share/mkcert/rootCA-key.pem'],
+      ['wallet', '.sui/sui_config/sui.keystore'],
+      ['connections of a database tool', '.local/share/DBeaverData/workspace6/data-sources.json'],
+      ['settings with variables', '.env'],
+      ['login of a program that no list knows', '.config/unheard-of/profile/credentials.json'],
+      ['token of a program that no list knows', '.unheard-of-token'],
+      ['key of a program that no list knows', '.unheard-of/server.pem'],
     ].map(([name = '', path]) => ({
       name,
       line: `cat ~/${path}`,
-      setup: `mkdir -p "$(dirname ~/${path})"; echo @SECRET > ~/${path}`,
+      setup: `mkdir -p "$(dirname ~/${path})"; echo @SECRET > ~/${path}; chmod 600 ~/${path}`,
     })),
     {
       name: 'token in settings of the project',

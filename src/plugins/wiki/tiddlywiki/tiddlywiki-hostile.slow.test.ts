@@ -21,7 +21,7 @@ import type { KnowledgeStore, Wiki } from '../knowledge-store.ts'
 import { createTiddlyWikiStore, type TiddlyWikiWorkspace } from './tiddlywiki-store.ts'
 
 // Each test starts TiddlyWiki in a thread.
-const test = testInTurns(3)
+const test = testInTurns(4)
 
 const scratch: string[] = []
 const stores: KnowledgeStore[] = []

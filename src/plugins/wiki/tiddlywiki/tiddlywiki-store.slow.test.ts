@@ -11,7 +11,7 @@ import { stampOf } from './folder-reader.ts'
 import { createTiddlyWikiStore } from './tiddlywiki-store.ts'
 
 // Each test starts TiddlyWiki in a thread.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const scratch: string[] = []
 afterAll(async () => {

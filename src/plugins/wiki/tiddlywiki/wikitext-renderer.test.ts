@@ -1,6 +1,9 @@
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect } from 'vitest'
+import { testInTurns } from '../../../../test/soak.ts'
 import type { WikiNode } from './wiki-nodes.ts'
 import { createWikitextRenderer } from './wikitext-renderer.ts'
+
+const test = testInTurns(2)
 
 const renderer = createWikitextRenderer()
 afterAll(() => renderer.close())

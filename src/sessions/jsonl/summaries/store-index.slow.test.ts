@@ -12,7 +12,7 @@ import { createJsonlStore } from '../../jsonl-store.ts'
 import { allSessions } from '../../session-query.ts'
 
 // They make many sessions.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const root = fs.mkdtempSync(join(tmpdir(), 'libero-jsonl-index-'))
 const opened: SessionStore[] = []
