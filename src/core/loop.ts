@@ -35,11 +35,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   return completed(run)
 }
 
-/**
- * For a run that begins with a turn the model has not answered. If that turn is the prompt of this run, or its calls are
- * open, nothing is delivered now. Otherwise the run delivers the waiting messages or, after an interrupted reply, a note to
- * continue.
- */
+/** Delivers waiting messages or, after an interrupted reply, a note to continue. Nothing if the run has a prompt or open calls. */
 async function deliverBeforeDueAnswer(run: Run): Promise<void> {
   const { transcript } = run.log
   const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // a run logs no other turn before this point
@@ -58,7 +54,7 @@ interface StepOutcome {
   readonly suspendReason?: string
 }
 
-/** In place of an outcome, for a run that begins with nothing to answer: as if the model were done, so follow-ups are delivered too. */
+/** For a run that begins with nothing to answer: `isModelDone`, because then follow-ups are delivered too. */
 const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
 /** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */
@@ -77,10 +73,7 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   return { turnId, isModelDone: false }
 }
 
-/**
- * Delivers steering or, if the model is done, a follow-up, with the notes of extensions. Returns whether to take another
- * step: yes after a delivery; otherwise yes unless the model is done, and extensions may change that.
- */
+/** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether to take another step. */
 async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
   // A message that is still being written was accepted: the run must not end without it.
   if (isModelDone) await run.log.flushed()
@@ -89,8 +82,7 @@ async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome):
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // Messages may have arrived or been withdrawn while the extensions were asked. Before the run ends, those that arrived are
-  // looked up; in a run that goes on they wait until the next step is taken.
+  // While extensions were asked, messages may have arrived (they count if the run would end) or been withdrawn.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.peek(isModelDone) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
