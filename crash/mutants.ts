@@ -62,8 +62,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: `const logging = (replay !== 'pure' || gate.beforeTool) && `,
-        replace: `const logging = (replay === 'keyed' || gate.beforeTool) && `,
+        find: `const logging = (replay !== 'pure' || gateResult.beforeTool) && `,
+        replace: `const logging = (replay === 'keyed' || gateResult.beforeTool) && `,
       },
     ],
     points: [['effect.after:send', 1]],
@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lease without fence',
     patches: [
-      { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'moveHeadIfCached(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
@@ -150,11 +150,11 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else if (!isUpToDate) await this.#absorb(await this.#readNew())',
+        find: 'else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())',
         replace: '',
       },
-      { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
-      { file: append, find: 'if (row.head !== head && !sharedSummary) {', replace: 'if (false) {' },
+      { file: append, find: 'moveHeadIfCached(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'if (row.head !== head && !summaryAtFork) {', replace: 'if (false) {' },
       { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],
     scene: 'late',
@@ -181,9 +181,9 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: append,
-        find: 'return applyEntries(summary, spilled.originalEntries, bytes)',
-        replace: `const head = record.head + spilled.originalEntries.length
-        return { ...applyEntries(summary, spilled.originalEntries.slice(0, -1), bytes), head }`,
+        find: 'return applyEntries(summary, content.originalEntries, bytes)',
+        replace: `const head = summary.head + content.originalEntries.length
+        return { ...applyEntries(summary, content.originalEntries.slice(0, -1), bytes), head }`,
       },
     ],
     points: [['commit.after:turn', 2]],
@@ -223,7 +223,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an opaque call that was left runs again',
-    patches: [{ file: 'core/tool-call.ts', find: "if (!context || replay !== 'opaque') return", replace: 'return' }],
+    patches: [
+      { file: 'core/tool-call.ts', find: "if (!begunContext || replay !== 'opaque') return", replace: 'return' },
+    ],
     scene: 'left',
   },
 ]

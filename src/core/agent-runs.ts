@@ -17,7 +17,7 @@ interface AgentRunsOptions {
 export class AgentRuns {
   readonly #options: AgentRunsOptions
   #active: { readonly cancellation: Cancellation; readonly idle: Promise<unknown> } | undefined
-  #latest: Run | undefined
+  #latestRun: Run | undefined
   #isClosed = false
 
   constructor(options: AgentRunsOptions) {
@@ -39,7 +39,7 @@ export class AgentRuns {
     const prompt = parsePrompt(options.prompt, options.images)
     const cancellation = new Cancellation()
     const hooks = scopeOf(this.#options.dependencies.hooks, tier.run)
-    const unfollow = followSignal(options.signal, cancellation)
+    const unfollowSignal = followSignal(options.signal, cancellation)
     try {
       hooks.hookAll(options.hooks)
       const work = this.#execute(options, prompt, cancellation)
@@ -47,7 +47,7 @@ export class AgentRuns {
       return await work
     } finally {
       hooks.dispose()
-      unfollow()
+      unfollowSignal()
       this.#active = undefined
     }
   }
@@ -62,11 +62,11 @@ export class AgentRuns {
   }
 
   /**
-   * Resolves when the run has ended. Once its hooks of the end are called (`agent:abort`, `agent:done`, `session:end`) it
-   * resolves at once: a handler of these that waits for the run would wait for itself.
+   * Resolves when the run has ended. During the last hooks of a run (`agent:abort`, `agent:done`, `session:end`) it resolves at
+   * once: a handler of these that waited for the run would wait for itself.
    */
   async idle(): Promise<void> {
-    if (!this.#latest?.progress.isOver) await this.#active?.idle
+    if (!this.#latestRun?.progress.isOver) await this.#active?.idle
   }
 
   /** Cancels the run under way, waits for its end and allows no other. */
@@ -84,33 +84,33 @@ export class AgentRuns {
     const { dependencies, resources, extensions, report } = this.#options
     const { inbox } = dependencies
     const { session } = dependencies.parts
-    const listening = new Cancellation()
-    let listener: Promise<void> | undefined
-    let ignoreStopRequests: (() => void) | undefined
+    const endOfListening = new Cancellation()
+    let listening: Promise<void> | undefined
+    let unsubscribeFromStops: (() => void) | undefined
     try {
-      this.#latest = newRun(options, cancellation, dependencies)
+      this.#latestRun = newRun(options, cancellation, dependencies)
       const { executeRun } = await import('./run-lifecycle.ts')
-      return await executeRun(this.#latest, {
+      return await executeRun(this.#latestRun, {
         prompt,
         extensions,
         async prepare() {
           await resources.prepare(cancellation)
           if (!session) return
           // Only now: a stop request that arrived before the session was open was for an earlier run.
-          ignoreStopRequests = inbox.onStopRequest(() =>
+          unsubscribeFromStops = inbox.onStopRequest(() =>
             cancellation.cancel(new Error('a message in the inbox said stop')),
           )
           // A failure only means that no messages arrive from elsewhere; the run's own appends tell whether it may write.
-          listener = session
-            .listen(listening.signal, (lost) => cancellation.cancel(lost))
+          listening = session
+            .listen(endOfListening.signal, (lost) => cancellation.cancel(lost))
             .catch((error) => report('session:listen', error))
         },
       })
     } finally {
-      listening.cancel()
-      await listener
-      ignoreStopRequests?.()
-      if (listener) await session?.release()
+      endOfListening.cancel()
+      await listening
+      unsubscribeFromStops?.()
+      if (listening) await session?.release()
     }
   }
 }

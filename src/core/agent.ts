@@ -99,12 +99,20 @@ export function assembleAgent(parts: AgentParts): Agent {
     handle: lineage?.run.host.handle,
     extensions: parts.borrowsExtensions ? [] : extensions,
     host: {
-      ...{ hooks, clock, ...(parts.interact && { interact: parts.interact }) },
+      hooks,
+      clock,
+      ...(parts.interact && { interact: parts.interact }),
       openExecution: () => resources.openExecution(),
     },
   })
   const dependencies: RunDependencies = {
-    ...{ parts, tools, hooks, log, inbox, clock, newId },
+    parts,
+    tools,
+    hooks,
+    log,
+    inbox,
+    clock,
+    newId,
     handle: () => resources.handle,
     assembleChild: (lineage, session, preset) => assembleAgent(childPartsOf(parts, lineage, session, preset)),
   }
@@ -192,7 +200,7 @@ function childPartsOf(
 async function resetLog(log: Log, session: Session | undefined, hooks: Hooks<HookContexts>): Promise<void> {
   if (session) await session.open()
   try {
-    if (session) await (await import('./children.ts')).closeAllChildCalls(session)
+    if (session) await (await import('./children.ts')).answerAllChildCalls(session)
     const undelivered = undeliveredOf(log)
     await log.append({ type: 'rewind', toSeq: 0 })
     for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })

@@ -77,7 +77,7 @@ export interface Wrapped<Kind extends AroundKind, Outcome extends AroundOutcomes
   readonly ctx: AroundContexts[Kind]
   readonly work: () => Promise<Outcome>
   /** The outcome if a wrapper failed before it called `next`, or never called it. */
-  readonly onNotRun: (error: unknown) => Outcome | Promise<Outcome>
+  readonly ifWorkNeverStarted: (error: unknown) => Outcome | Promise<Outcome>
 }
 
 /**
@@ -85,7 +85,7 @@ export interface Wrapped<Kind extends AroundKind, Outcome extends AroundOutcomes
  * a handler that fails after it called `next` is only reported.
  */
 export async function runWrapped<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(
-  { kind, ctx, work, onNotRun }: Wrapped<Kind, Outcome>,
+  { kind, ctx, work, ifWorkNeverStarted }: Wrapped<Kind, Outcome>,
   handlers: readonly AroundHandler<Kind>[],
   host: WrapHost,
 ): Promise<Outcome> {
@@ -131,7 +131,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
   try {
     return await inside(0)
   } catch (error) {
-    return begun ?? onNotRun(error)
+    return begun ?? ifWorkNeverStarted(error)
   }
 }
 

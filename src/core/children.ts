@@ -143,21 +143,21 @@ function bubble(
  * process died, or they were suspended) and are now answered without running again: nothing will continue their children.
  * The children's calls are answered first, so that a crash in between leaves no call without an answer.
  */
-export async function closeChildCalls(session: Session, callIds: readonly string[]): Promise<void> {
+export async function answerChildCalls(session: Session, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return
   for (const name of await session.childrenOf(...callIds)) {
     const child = await session.child(name) // repairs what a crashed process left in it
     const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
-    await closeAllChildCalls(child)
+    await answerAllChildCalls(child)
     if (open.length > 0) await child.log.appendAll(open)
   }
 }
 
-/** `closeChildCalls` for all open calls of a session. */
-export function closeAllChildCalls(session: Session): Promise<void> {
+/** `answerChildCalls` for all open calls of a session. */
+export function answerAllChildCalls(session: Session): Promise<void> {
   const { transcript } = session.log
   const begun = transcript.openCalls.filter(({ id }) => transcript.lastStartOf(id))
-  return closeChildCalls(
+  return answerChildCalls(
     session,
     begun.map(({ id }) => id),
   )

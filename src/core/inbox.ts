@@ -36,10 +36,12 @@ export class Inbox {
 
   get hasSteering(): boolean {
     const waiting = this.#log.deliverable
-    return (waiting.length > 0 && waiting.some((message) => message.mode === 'steer')) || this.#log.isAccepting('steer')
+    return (
+      (waiting.length > 0 && waiting.some((message) => message.mode === 'steer')) || this.#log.isWritingMessage('steer')
+    )
   }
 
-  /** Those of the messages that were not taken back since. */
+  /** Filters out messages that were withdrawn after the caller read them. */
   stillWaiting(messages: readonly InboxMessage[]): readonly InboxMessage[] {
     const waiting = this.#log.deliverable
     return messages.filter((message) => waiting.includes(message))
@@ -87,7 +89,10 @@ export function deliveryEntry(
   return { type: 'turn', turn, ...(consumed.length > 0 && { consumed }) }
 }
 
-/** Delivers messages of the inbox and notes of extensions, as one turn. Called in the tick in which the messages were looked up. */
+/**
+ * Delivers messages of the inbox and notes of extensions, as one turn. Precondition: no `await` between reading the messages
+ * and calling this; otherwise a withdrawn message could be delivered.
+ */
 export async function deliverInbox(
   run: Run,
   messages: readonly InboxMessage[],
@@ -99,7 +104,7 @@ export async function deliverInbox(
   await tellDelivered(run, messages)
 }
 
-/** Called after `session:turns` was told of the turn that delivers these messages. */
+/** Fires `steer:inject` once per delivered message. Call it after `session:turns` was fired for their turn. */
 export async function tellDelivered(run: Run, messages: readonly InboxMessage[]): Promise<void> {
   for (const { mode, content, meta } of messages) {
     const message = textOf({ role: 'user', content })

@@ -18,16 +18,16 @@ interface LogOptions {
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
-  /** Whether a message with this key is in the part of the log before the last checkpoint. */
+  /** Asks the store whether a message with this key is in the part of the log before the last checkpoint. */
   readonly isLogged?: (clientKey: string) => Promise<boolean>
-  /** Called when entries were written; returns an entry to be written next, before those that wait. */
+  /** Called when entries were written; may return one more entry, which is written before those that wait. */
   readonly entryAfter?: (written: readonly LogEntry[]) => EntryBody | undefined
 }
 
 /** What a log begins with. */
 export interface LogHistory {
   readonly entries: readonly LogEntry[]
-  /** For a log that is opened from a checkpoint: what it says, and the number of the entry before `entries`. */
+  /** For a log that is opened from a checkpoint: the transcript it holds, and the number of the entry before `entries`. */
   readonly checkpoint?: { readonly transcript: Transcript; readonly from: number } | undefined
 }
 
@@ -103,11 +103,11 @@ export class Log {
   /** Logs a message once: a message whose key is in the log, or is being written, is ignored. */
   accept(item: InboxItem): MaybePromise<void> {
     const { clientKey } = item
-    const isKnown = this.hasAccepted(clientKey)
-    if (isKnown === true) return
+    const isLogged = this.hasAccepted(clientKey) // a promise if the store must be asked
+    if (isLogged === true) return
     const underWay = this.#inputsBeingWritten.get(clientKey)
     if (underWay) return underWay.writing
-    const writing = isKnown ? this.#acceptUnless(isKnown, item) : this.append(entryOf(item))
+    const writing = isLogged ? this.#acceptUnless(isLogged, item) : this.append(entryOf(item))
     if (!writing) return
     const forget = (): boolean => this.#inputsBeingWritten.delete(clientKey)
     this.#inputsBeingWritten.set(clientKey, { mode: item.mode, writing })
@@ -115,8 +115,8 @@ export class Log {
     return writing
   }
 
-  async #acceptUnless(isKnown: PromiseLike<boolean>, item: InboxItem): Promise<void> {
-    if (!(await isKnown)) await this.append(entryOf(item))
+  async #acceptUnless(isLogged: PromiseLike<boolean>, item: InboxItem): Promise<void> {
+    if (!(await isLogged)) await this.append(entryOf(item))
   }
 
   /** The messages that wait for a turn, without those that are being taken back. */
@@ -139,7 +139,7 @@ export class Log {
   }
 
   /** Whether a message of this mode is being written. */
-  isAccepting(mode: InputMode): boolean {
+  isWritingMessage(mode: InputMode): boolean {
     if (this.#inputsBeingWritten.size === 0) return false
     return [...this.#inputsBeingWritten.values()].some((input) => input.mode === mode)
   }
@@ -154,7 +154,7 @@ export class Log {
     }
   }
 
-  /** A write failed, so the content of the store is unknown; only `reload` makes this log usable again. */
+  /** Whether a write has failed. The content of the store is then unknown; only `reload` makes this log usable again. */
   get isBroken(): boolean {
     return this.#broken !== undefined
   }
@@ -206,7 +206,7 @@ export class Log {
     this.#writing = undefined
   }
 
-  /** If this entry cannot be written, the next append fails. */
+  /** Puts an entry before the appends that wait. If it cannot be written, they fail, as does every later one. */
   #writeNext(body: EntryBody | undefined): void {
     if (!body) return
     const ignore = (): void => {}
@@ -228,8 +228,13 @@ function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): 
   const { callId, decision, digest = callId, by = 'unknown', scope, where, edits, rule, mac } = answer
   if (!decision) return { type: 'input', mode, clientKey, content, callId, ...meta }
   const note = content.length > 0 && { note: content }
-  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
-  const signed = { ...extent, ...(mac && { mac }) }
+  const grantFields = {
+    ...(scope && { scope }),
+    ...(where && { where }),
+    ...(edits && { edits }),
+    ...(rule && { rule }),
+  }
+  const signed = { ...grantFields, ...(mac && { mac }) }
   return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...signed, ...meta }
 }
 
@@ -245,8 +250,8 @@ function tell(listener: (entry: LogEntry) => void, entry: LogEntry): void {
 let handler: ((name: string) => void) | undefined
 
 /**
- * A place at which crash tests kill the process, each of them in turn. Otherwise nothing happens here. The types of the
- * entries that are about to be written, or were, become part of the name.
+ * A point at which crash tests may kill the process; otherwise it does nothing. The types of the entries that are about to be
+ * written, or were, become part of the name.
  */
 export function failpoint(name: string, entries?: readonly LogEntry[]): void {
   if (handler) handler(entries ? `${name}:${entries.map(({ type }) => type).join('+')}` : name)

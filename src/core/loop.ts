@@ -18,9 +18,10 @@ interface LoopEnd {
  */
 export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
-  if (run.result.isDone) return completed(run)
-  if (transcript.turns.length > 0 && !transcript.isAnswered) await deliverWaiting(run)
-  else if (!(await deliverNext(run, beforeFirstStep))) return completed(run)
+  if (run.result.isDone) return completed(run) // an extension did the work of this run as it started
+  const isAnswerDue = transcript.turns.length > 0 && !transcript.isAnswered
+  if (isAnswerDue) await deliverBeforeDueAnswer(run)
+  else if (!(await deliverAfterStep(run, noStep))) return completed(run)
   let step: StepOutcome
   do {
     throwIfCancelled(run)
@@ -28,14 +29,14 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
       return { status: 'completed', stopReason: 'max_turns' }
     step = await takeStep(run)
     throwIfCancelled(run)
-    if (step.suspended !== undefined) return { status: 'suspended', stopReason: step.suspended }
-  } while (await deliverNext(run, step))
+    if (step.suspendReason !== undefined) return { status: 'suspended', stopReason: step.suspendReason }
+  } while (await deliverAfterStep(run, step))
   throwIfCancelled(run)
   return completed(run)
 }
 
-/** Without a prompt of its own, a run first delivers the waiting messages or, after an interrupted reply, a note to continue. */
-async function deliverWaiting(run: Run): Promise<void> {
+/** Delivers waiting messages or, after an interrupted reply, a note to continue. Nothing if the run has a prompt or open calls. */
+async function deliverBeforeDueAnswer(run: Run): Promise<void> {
   const { transcript } = run.log
   const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // a run logs no other turn before this point
   if (transcript.turnWithOpenCalls || hasOwnPrompt) return
@@ -49,12 +50,12 @@ interface StepOutcome {
   readonly turnId: string
   /** The model made no calls. */
   readonly isModelDone: boolean
-  /** The reason for which the run has to be suspended. */
-  readonly suspended?: string
+  /** Why the run must be suspended; absent if it goes on. */
+  readonly suspendReason?: string
 }
 
-/** Used in place of the outcome of a step before the run has taken one. */
-const beforeFirstStep: StepOutcome = { turnId: '', isModelDone: true }
+/** For a run that begins with nothing to answer: `isModelDone`, because then follow-ups are delivered too. */
+const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
 /** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */
 async function takeStep(run: Run): Promise<StepOutcome> {
@@ -62,8 +63,8 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   const turnId = turn.id
   if (!run.log.transcript.turnWithOpenCalls) return { turnId, isModelDone: true }
 
-  const suspended = await runToolBatch(run, turn)
-  if (suspended !== undefined) return { turnId, isModelDone: false, suspended }
+  const suspendReason = await runToolBatch(run, turn)
+  if (suspendReason !== undefined) return { turnId, isModelDone: false, suspendReason }
 
   const resultTurn = run.log.transcript.turns.at(-1)!
   if (run.hooks.has('tool-results:after'))
@@ -72,8 +73,8 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   return { turnId, isModelDone: false }
 }
 
-/** Delivers messages and notes of extensions. Returns whether to take another step: yes after a delivery, else as the extensions decide. */
-async function deliverNext(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
+/** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether to take another step. */
+async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
   // A message that is still being written was accepted: the run must not end without it.
   if (isModelDone) await run.log.flushed()
   let messages = run.inbox.peek(isModelDone)
@@ -81,7 +82,7 @@ async function deliverNext(run: Run, { turnId, isModelDone }: StepOutcome): Prom
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // Messages may have arrived while the extensions were asked.
+  // While extensions were asked, messages may have arrived (they count if the run would end) or been withdrawn.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.peek(isModelDone) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []

@@ -41,7 +41,7 @@ async function sendWrapped(
       const { responseId } = draft
       return { content, usage, stop: run.result.stopReason, ...(responseId !== undefined && { responseId }) }
     },
-    onNotRun: (error) => Promise.reject(error),
+    ifWorkNeverStarted: (error) => Promise.reject(error),
   })
   return replyTurn!
 }

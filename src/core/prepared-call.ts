@@ -37,14 +37,14 @@ function validate(call: ToolCallBlock, tool: ToolDef | undefined): ValidationRes
   if (call.unreadable !== undefined)
     return { valid: false, error: `the arguments could not be read: ${call.unreadable}. Send one JSON object` }
   if (!tool) return { valid: true, input: call.input }
-  if (tool.countEdits && '_outcomes' in call.input) return { valid: false, error: outcomesGiven }
+  if (tool.countEdits && '_outcomes' in call.input) return { valid: false, error: outcomesNotAllowedText }
   const result = validateToolArgs(call.input, tool.spec.inputSchema, call.raw)
   if (!result.valid) return result
   const checked = !wasRepaired(call) ? result : { ...result, coercions: [jsonRepair, ...(result.coercions ?? [])] }
   return tool.check ? { ...checked, ...runToolCheck(tool, checked.input) } : checked
 }
 
-const outcomesGiven = '"_outcomes" comes from the person who decides about the edits; leave it out'
+const outcomesNotAllowedText = '"_outcomes" comes from the person who decides about the edits; leave it out'
 
 /** The tool's own check. If it throws, the input is rejected. */
 function runToolCheck(tool: ToolDef, input: Record<string, unknown>): ToolCheck | undefined {
@@ -61,12 +61,13 @@ const wasRepaired = ({ raw }: ToolCallBlock): boolean => raw !== undefined && !i
 
 const jsonRepair: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
 
-/** The effects that a tool declares for a call; `unknown` for anything that it does not declare, or declares with an unknown name. */
+/** The effects that a tool declares for a call: `['unknown']` if it declares none; an unrecognised effect name becomes `'unknown'`. */
 export function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
   const { effects = ['unknown'] } = tool ?? {}
   try {
     const declared: unknown = typeof effects === 'function' ? effects(input) : effects
-    if (isThenable(declared)) declared.then(undefined, () => {}) // too late to count, but its rejection must not be unhandled
+    // Effects must be synchronous, so a promise is ignored; this only prevents an unhandled rejection.
+    if (isThenable(declared)) declared.then(undefined, () => {})
     return Array.isArray(declared) ? declared.map((effect) => (isEffect(effect) ? effect : 'unknown')) : ['unknown']
   } catch {
     return ['unknown']

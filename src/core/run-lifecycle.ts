@@ -17,13 +17,13 @@ import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { closeChildCallsIfStarted } from './tool-call.ts'
+import { answerChildCallsIfStarted } from './tool-call.ts'
 import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
 interface RunPlan {
-  /** May be absent: the run then goes on with what the session has open. */
+  /** If absent, the run continues the session: it answers open calls and delivers waiting messages. */
   readonly prompt: readonly SessionContentBlock[] | undefined
   readonly extensions: readonly Extension[]
   /** Runs before the first entry is logged. */
@@ -33,52 +33,59 @@ interface RunPlan {
 /** Executes a run from its first log entry to its last, for every way in which it can end. */
 export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const { hooks, log } = run
-  const start: RunStart = { isLoggingStarted: false, firstTurn: 0, startedAt: run.clock.now() }
+  const bookkeeping: RunBookkeeping = { isLoggingStarted: false, firstTurn: 0, startedAt: run.clock.now() }
   hooks.abandonOn = run.cancellation
   const unlisten = run.cancellation.onCancel(() => {
-    start.cancelledAtSeq = log.head
+    bookkeeping.cancelledAtSeq = log.head
   })
   try {
     // prepare() runs first: it calls `warmup`, where extensions register wrappers.
     const prepareFailure = await rejectionOf(plan.prepare())
     if (!plan.prompt) {
       adoptMeta(run)
-      findContinued(run)
+      recordContinuedRun(run)
     }
-    const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, start, failure)
+    const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, bookkeeping, failure)
     if (!hooks.isWrapped('run')) return await work()
-    return await hooks.wrap({ kind: 'run', ctx: run.facts, work, onNotRun: (error) => work({ error }) })
+    // If a wrapper fails before the work, `work` gets its error: it only ends the run, and throws the error.
+    return await hooks.wrap({ kind: 'run', ctx: run.facts, work, ifWorkNeverStarted: (error) => work({ error }) })
   } finally {
     unlisten()
   }
 }
 
+/** With `earlierFailure`, of `prepare` or of a wrapper, the run does no work and only ends. */
 async function executePrepared(
   run: Run,
   plan: RunPlan,
-  start: RunStart,
-  prepareFailure: Rejection | undefined,
+  bookkeeping: RunBookkeeping,
+  earlierFailure: Rejection | undefined,
 ): Promise<AgentStats> {
   const { hooks, log } = run
   const extensionHooks = scopeOf(hooks, tier.extension)
-  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, start, prepareFailure)
+  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, bookkeeping, earlierFailure)
   await Promise.allSettled(run.progress.pending)
   hooks.abandonOn = undefined // handlers of the hooks below are waited for, even in a cancelled run
   run.progress.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    if (start.isLoggingStarted && answersOpenCalls({ status, stopReason }))
-      await closeChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
-    if (start.isLoggingStarted) await log.append(...lastEntries(run, { status, stopReason, failure }, start))
+    if (bookkeeping.isLoggingStarted && answersOpenCalls({ status, stopReason }))
+      await answerChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
+    if (bookkeeping.isLoggingStarted)
+      await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
-    failure ??= error // there is no entry for it: the log cannot be written
+    failure ??= error // only thrown, not logged: writing the log is what failed
     status = stopReason = 'error'
   }
-  if (start.isLoggingStarted) log.transcript.isRunActive = false // `completeTurns` now leaves out a turn with open calls
-  const stats = statsOf(run, status, stopReason, start.startedAt)
+  // From here on `completeTurns` excludes a last turn whose calls have no results.
+  if (bookkeeping.isLoggingStarted) log.transcript.isRunActive = false
+  const stats = statsOf(run, status, stopReason, bookkeeping.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
-  const turnRange = [start.firstTurn, start.isLoggingStarted ? log.transcript.completeTurns.length : 0] as const
+  const turnRange = [
+    bookkeeping.firstTurn,
+    bookkeeping.isLoggingStarted ? log.transcript.completeTurns.length : 0,
+  ] as const
   await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
   extensionHooks.dispose()
   run.callTimer.close()
@@ -96,9 +103,10 @@ function adoptMeta(run: Run): void {
   if (meta) run.facts = { ...facts, meta }
 }
 
-/** A run without a prompt goes on with the last run, unless that one is finished. */
-function findContinued(run: Run): void {
+/** A run without a prompt continues the last run, unless that one is finished. */
+function recordContinuedRun(run: Run): void {
   const last = run.log.transcript.runs.at(-1)
+  // A run whose process died has a status too: crash recovery has logged its end.
   if (last?.status === undefined || last.status === 'completed' || last.status === 'aborted') return
   const { id: runId, trace, processId } = last
   const isFromElsewhere = processId !== run.session?.processId
@@ -108,7 +116,7 @@ function findContinued(run: Run): void {
 const isMessage = ({ role, content }: SessionTurn): boolean =>
   role === 'user' && content.some(({ type }) => type !== 'tool_result')
 
-interface RunStart {
+interface RunBookkeeping {
   readonly startedAt: number
   isLoggingStarted: boolean
   /** The index of the run's first turn. */
@@ -127,12 +135,12 @@ async function outcomeOf(
   run: Run,
   plan: RunPlan,
   extensionHooks: HookScope<HookContexts>,
-  start: RunStart,
-  prepareFailure: Rejection | undefined,
+  bookkeeping: RunBookkeeping,
+  earlierFailure: Rejection | undefined,
 ): Promise<Outcome> {
   try {
-    if (prepareFailure) throw prepareFailure.error
-    const tellFirstTurns = await logRunStart(run, plan, start)
+    if (earlierFailure) throw earlierFailure.error
+    const tellFirstTurns = await logRunStart(run, plan, bookkeeping)
     await run.hooks.tell('session:start', run.facts)
     try {
       for (const extension of plan.extensions) {
@@ -157,7 +165,7 @@ async function outcomeOf(
   }
 }
 
-/** Lets extensions use the reserve of the budget for a final answer. The run ends with or without one. */
+/** The budget is used up. Extensions may spend the part that was held back for one last answer. The run ends either way. */
 async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
   try {
     if (!cancellation.isCancelled) await hooks.ask('limit:close', { turnId: '' })
@@ -167,7 +175,7 @@ async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
   return { status: 'completed', stopReason: 'budget' }
 }
 
-/** Whether the budget ended the run. Such a run is completed, as at `maxTurns`. */
+/** Whether the budget ended the run. Its status is `completed`, not `error`, as for a run that reached `maxTurns`. */
 function isOverBudget({ cancellation }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
   return (
@@ -177,19 +185,20 @@ function isOverBudget({ cancellation }: Run, error: unknown): boolean {
 
 /**
  * Logs the first entries of a run. If there is a prompt, open calls get a 'skipped' result.
- * Messages that an earlier run did not deliver come before the prompt. Returns a function that tells the hooks.
+ * Messages that an earlier run did not deliver come before the prompt. Returns a function that tells the hooks about these
+ * turns and messages.
  */
-async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<() => Promise<void>> {
+async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping): Promise<() => Promise<void>> {
   const { log, id: runId } = run
   const { model } = run.settings
   const { transcript } = log
   const { clientKey } = run.settings.options
-  const isKnown = clientKey !== undefined && (await log.hasAccepted(clientKey))
-  const prompt = isKnown ? undefined : plan.prompt
+  const isPromptAlreadyLogged = clientKey !== undefined && (await log.hasAccepted(clientKey))
+  const prompt = isPromptAlreadyLogged ? undefined : plan.prompt
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
 
-  const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
+  const stateEntries = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
   const { agent, parent, meta, unconfined } = run.facts
   const processId = run.session?.processId
   const { traceparent: trace } = traceContext()
@@ -201,22 +210,23 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
     ...(unconfined !== undefined && { unconfined }),
     ...(trace !== undefined && { trace }),
   }
-  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...states]
+  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...stateEntries]
   let waiting: ReturnType<typeof run.inbox.fromEarlierRuns> = []
-  const before = transcript.turns.length
-  start.firstTurn = transcript.completeTurns.length
+  const turnsBefore = transcript.turns.length
+  bookkeeping.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await closeChildCallsIfStarted(run, ...open)
+    await answerChildCallsIfStarted(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
-    waiting = run.inbox.fromEarlierRuns() // logged in this tick: a message may be taken back meanwhile
+    // Read the inbox only now, with no `await` before the append below: during an await a message could be withdrawn.
+    waiting = run.inbox.fromEarlierRuns()
     if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
     entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }
-  start.isLoggingStarted = true
+  bookkeeping.isLoggingStarted = true
   transcript.isRunActive = true
   await log.append(...entries)
-  const turns = transcript.turns.slice(before)
+  const turns = transcript.turns.slice(turnsBefore)
   return async () => {
     if (turns.length > 0) await tellTurns(run, ...turns)
     await tellDelivered(run, waiting)
@@ -235,12 +245,12 @@ async function resolveSystemPrompt(run: Run): Promise<void> {
 const answersOpenCalls = ({ status, stopReason }: Outcome): boolean =>
   status === 'aborted' || (status === 'completed' && stopReason === 'budget')
 
-function lastEntries(run: Run, outcome: Outcome, { cancelledAtSeq }: RunStart): EntryBody[] {
+function lastEntries(run: Run, outcome: Outcome, { cancelledAtSeq }: RunBookkeeping): EntryBody[] {
   const { log, id: runId } = run
   const { status, stopReason: stop, failure } = outcome
   const output = asJson(run.result.output)
   const open = answersOpenCalls(outcome) ? log.transcript.openCalls : []
-  const why = status === 'completed' ? noBudget : undefined
+  const why = status === 'completed' ? budgetUsedUpText : undefined
   const results = open.map((call) => abortedResult(log.transcript, call.id, why))
   const end: EntryBody = {
     type: 'run_ended',
@@ -254,7 +264,7 @@ function lastEntries(run: Run, outcome: Outcome, { cancelledAtSeq }: RunStart): 
   return [...results, end]
 }
 
-const noBudget = 'Aborted: the budget was used up'
+const budgetUsedUpText = 'Aborted: the budget was used up'
 
 function describe(failure: unknown): RunFailure {
   const name = failure instanceof Error ? failure.name : typeof failure

@@ -34,11 +34,17 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
   return run.hooks.wrap({
     kind: 'model',
     ctx: {
-      ...{ run: run.facts, turnId, turn: run.progress.turnNumber, attempt: 1, cause },
-      ...{ model: request.model, provider: run.provider.meta.name, request },
+      run: run.facts,
+      turnId,
+      turn: run.progress.turnNumber,
+      attempt: 1,
+      cause,
+      model: request.model,
+      provider: run.provider.meta.name,
+      request,
     },
     work: () => replyAside(run, turnId, cause, request),
-    onNotRun: (error) => Promise.reject(error),
+    ifWorkNeverStarted: (error) => Promise.reject(error),
   })
 }
 

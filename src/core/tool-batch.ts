@@ -3,7 +3,7 @@ import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { closeChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { answerChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
 import { type GateResult, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
@@ -19,19 +19,21 @@ import type { MaybePromise } from './waiting.ts'
 
 /**
  * Answers every open call of a turn. Neighbouring calls that are safe to run concurrently form one wave; any other call
- * is a wave of its own. Returns a reason if the run has to be suspended; calls without an answer then stay open.
+ * is a wave of its own. Returns why the run must be suspended, if it must; calls without an answer then stay open.
  */
 export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string | undefined> {
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
   for (const wave of await wavesOf(run, calls)) {
     refreshCounts(run)
-    const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
-    if (suspended !== undefined && !run.cancellation.isCancelled) return suspended
-    if (isLeaving(run)) return 'left' // its open calls are left to the process that continues it
+    const { suspended: reason } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
+    if (reason !== undefined && !run.cancellation.isCancelled) return reason
+    // The next process that continues this run answers the open calls. A run that is left is cancelled, so the loop throws
+    // before it uses this reason.
+    if (isLeaving(run)) return 'left'
   }
   // An abort takes precedence over a suspension: calls that stayed open are answered.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await closeChildCallsIfStarted(run, ...open)
+  await answerChildCallsIfStarted(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -51,7 +53,7 @@ async function wavesOf(run: Run, calls: readonly PreparedCall[]): Promise<Prepar
   return waves
 }
 
-/** Asks the tool. One that throws, or does not answer before the run is cancelled, means no. */
+/** Asks the tool. If it throws, or the run is cancelled before it answers, the call counts as not safe. */
 function isConcurrencySafe({ cancellation }: Run, { tool, callInfo }: PreparedCall): MaybePromise<boolean> {
   const safe = tool?.isConcurrencySafe ?? false
   try {
@@ -69,28 +71,29 @@ function refreshCounts({ hooks, tools }: Run): void {
 }
 
 function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
-  const gateOrPromise = interruptionOf(run) ? undefined : gateCall(run, prepared)
-  if (!(gateOrPromise instanceof Promise)) return runGated(run, prepared, gateOrPromise, run.callTimer)
-  return gateOrPromise.then((gate) => runGated(run, prepared, gate, run.callTimer))
+  const gated = interruptionOf(run) ?? gateCall(run, prepared)
+  if (!(gated instanceof Promise)) return runGated(run, prepared, gated, run.callTimer)
+  return gated.then((result) => runGated(run, prepared, result, run.callTimer))
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
-async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ suspended?: string }> {
-  const gated: [PreparedCall, GateResult | undefined][] = []
+async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Pick<CallResult, 'suspended'>> {
+  const gatedCalls: [PreparedCall, Gated][] = []
   for (const call of calls) {
-    const gate = interruptionOf(run) ? undefined : await gateCall(run, call)
-    if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
-    gated.push([call, gate])
+    const gated = interruptionOf(run) ?? (await gateCall(run, call))
+    const halt = haltOf(gated)
+    if (halt) return suspendedResult(halt)
+    gatedCalls.push([call, gated])
   }
 
   const cancellation = new Cancellation(run.cancellation)
   const outcome: { suspended?: string } = {}
-  const waiting = gated.values()
+  const remainingCalls = gatedCalls.values() // one iterator for all workers: each call goes to the next free one
   const work = async (): Promise<void> => {
     const timer = new CallTimer(run.clock, cancellation)
     try {
-      for (const [prepared, gate] of waiting) {
-        const { hasFailed, suspended } = await runGated(run, prepared, gate, timer)
+      for (const [prepared, gated] of remainingCalls) {
+        const { hasFailed, suspended } = await runGated(run, prepared, gated, timer)
         if (suspended !== undefined) outcome.suspended ??= suspended
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
@@ -99,7 +102,7 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ susp
       timer.close()
     }
   }
-  const workers = Math.min(gated.length, run.settings.behavior.maxConcurrentTools)
+  const workers = Math.min(gatedCalls.length, run.settings.behavior.maxConcurrentTools)
   try {
     await allOrCancel(Array.from({ length: workers }, work), cancellation)
   } finally {
@@ -118,19 +121,26 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
   if (failed) throw failed.reason
 }
 
-/** Runs a call whose gate was asked, unless the run was interrupted meanwhile. */
-function runGated(
-  run: Run,
-  prepared: PreparedCall,
-  gate: GateResult | undefined,
-  timer: CallTimer,
-): MaybePromise<CallResult> {
-  if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
+/** Runs a call, unless its gate halted it or the run was interrupted, before the gate was asked or meanwhile. */
+function runGated(run: Run, prepared: PreparedCall, gated: Gated, timer: CallTimer): MaybePromise<CallResult> {
+  const halt = haltOf(gated)
+  if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
-  if (interruption || !gate) return answerWithoutRunning(run, prepared, interruption ?? aborted)
-  return executeCall(run, prepared, gate, timer)
+  if (interruption) return answerWithoutRunning(run, prepared, interruption)
+  // The gate was not asked because of a message. It was withdrawn since, but the call is answered as skipped all the same.
+  if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, gated ?? aborted)
+  return executeCall(run, prepared, gated, timer)
 }
+
+/** What the gate said; or why it was not asked; `undefined` if the run was cancelled while it was asked. */
+type Gated = GateResult | Interruption | undefined
+
+const isInterruption = (gated: Gated): gated is Interruption => gated === aborted || gated === skipped
+
+/** The halt of the gate, unless another handler blocked the call. */
+const haltOf = (gated: Gated): GateResult['halt'] =>
+  !gated || isInterruption(gated) || gated.block ? undefined : gated.halt
 
 interface Interruption {
   readonly outcome: 'aborted' | 'skipped' | 'cancelled'
@@ -146,6 +156,7 @@ function interruptionOf(run: Run): Interruption | undefined {
   return run.inbox.hasSteering ? skipped : undefined
 }
 
+/** A failed call cancels the calls beside it: the timers of a wave share one cancellation. */
 function siblingFailure({ cancellation: { reason } }: CallTimer): Interruption | undefined {
   return reason instanceof SiblingFailed ? { outcome: 'cancelled', text: reason.message } : undefined
 }
@@ -155,15 +166,15 @@ function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: In
   const { outcome } = interruption
   const start = run.log.transcript.lastStartOf(call.id)
   const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : interruption.text
-  const answering = closeChildCallsIfStarted(run, call.id)
-  if (!answering) return logResult(run, call, text, outcome)
-  return answering.then(() => logResult(run, call, text, outcome))
+  const childCallsAnswered = answerChildCallsIfStarted(run, call.id)
+  if (!childCallsAnswered) return logResult(run, call, text, outcome)
+  return childCallsAnswered.then(() => logResult(run, call, text, outcome))
 }
 
 /** Ends the run if the model repeatedly writes unreadable arguments although each result tells it why. */
 function failAfterRepeatedBadArguments({ progress, provider }: Run, { content }: SessionTurn): void {
-  const isReadable = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
-  progress.unreadableTurns = isReadable ? 0 : progress.unreadableTurns + 1
+  const hasReadableCall = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
+  progress.unreadableTurns = hasReadableCall ? 0 : progress.unreadableTurns + 1
   if (progress.unreadableTurns < maxUnreadableTurns) return
   const { name } = provider.meta
   throw new AgentProviderError(

@@ -1,7 +1,7 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
 import { isLeaving, isThenable, waitCancelled } from './cancellation.ts'
 import { injectOutcomesIntoInput } from './edit-outcomes.ts'
-import { LeaseLostError, messageOf, printable } from './errors.ts'
+import { LeaseLostError, messageOf, printable, type Rejection } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
@@ -28,39 +28,45 @@ import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /** Executes a call whose gate was asked, inside the `around` handlers for tool calls, if there are any. */
-export function executeCall(run: Run, prepared: PreparedCall, gate: GateResult, timer: CallTimer): Promise<CallResult> {
-  if (!run.hooks.isWrapped('tool') || !willRun(prepared, gate)) return executeUnwrapped(run, prepared, gate, timer)
+export function executeCall(
+  run: Run,
+  prepared: PreparedCall,
+  gateResult: GateResult,
+  timer: CallTimer,
+): Promise<CallResult> {
+  if (!run.hooks.isWrapped('tool') || !willRun(prepared, gateResult))
+    return executeUnwrapped(run, prepared, gateResult, timer)
   const { callInfo, call, tool } = prepared
   const { attempt } = nextStart(run, call)
   const mcp = tool.mcp && { mcp: { server: tool.mcp.server, tool: tool.mcp.tool } }
   return run.hooks.wrap({
     kind: 'tool',
     ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
-    work: () => executeUnwrapped(run, prepared, gate, timer),
-    onNotRun: async (error) => {
-      await closeChildCallsIfStarted(run, call.id)
+    work: () => executeUnwrapped(run, prepared, gateResult, timer),
+    ifWorkNeverStarted: async (error) => {
+      await answerChildCallsIfStarted(run, call.id)
       return answerFailure(run, prepared, error, timer)
     },
   })
 }
 
-const willRun = (prepared: PreparedCall, gate: GateResult): prepared is PreparedCall & { tool: ToolDef } =>
-  !gate.block && gate.result === undefined && prepared.tool !== undefined && prepared.validation.valid
+const willRun = (prepared: PreparedCall, gateResult: GateResult): prepared is PreparedCall & { tool: ToolDef } =>
+  !gateResult.block && gateResult.result === undefined && prepared.tool !== undefined && prepared.validation.valid
 
 /** Applies the decision of the gate, runs the tool and logs the result. */
 async function executeUnwrapped(
   run: Run,
   prepared: PreparedCall,
-  gate: GateResult,
+  gateResult: GateResult,
   timer: CallTimer,
 ): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
   const { hooks } = run
-  if (!willRun(prepared, gate)) await closeChildCallsIfStarted(run, call.id)
-  if (gate.block)
-    return logResult(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
-  if (gate.result !== undefined)
-    return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(gate.result), 'substituted')
+  if (!willRun(prepared, gateResult)) await answerChildCallsIfStarted(run, call.id)
+  if (gateResult.block)
+    return logResult(run, call, `Blocked: ${printable(gateResult.reason) || 'this call is not allowed'}`, 'blocked')
+  if (gateResult.result !== undefined)
+    return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(gateResult.result), 'substituted')
   if (!tool) return answerUnknown(run, prepared)
   if (!validation.valid) {
     await hooks.tell('validation:reject', { ...callInfo, error: validation.error })
@@ -71,19 +77,20 @@ async function executeUnwrapped(
 
   const start = nextStart(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
-  // The start is logged before the tool can have effects. A pure call has none, so it needs no entry, unless `beforeTool` is
-  // set: it records that a person's approval was used, and that must come after a logged start.
-  const logging = (replay !== 'pure' || gate.beforeTool) && logCallStart(run, call, tool, start)
+  // The start is logged before the tool can have effects; a pure call has none, so its start is not logged. Exception:
+  // `beforeTool` marks a person's approval as used. That may only happen after the start is logged, so then even a pure
+  // call is logged.
+  const logging = (replay !== 'pure' || gateResult.beforeTool) && logCallStart(run, call, tool, start)
   if (logging) await logging
   try {
-    await gate.beforeTool?.()
+    await gateResult.beforeTool?.()
   } catch (error) {
     return answerFailure(run, prepared, error, timer)
   }
   const context = new CallContext(run, callInfo, timer, start, {
     callNested: executeNested,
-    confinement: gate.confinement,
-    beforeCommands: gate.beforeCommands,
+    confinement: gateResult.confinement,
+    beforeCommands: gateResult.beforeCommands,
   })
   if (tool.before || hooks.has('tool:before')) {
     const extra = await extraFieldsFor(tool, callInfo, context, timeoutMs)
@@ -91,7 +98,7 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    await closeChildCallsAfter(run, context, timer, waitCancelled)
+    if (mayLeaveChildCallsOpen(context, timer, { error: waitCancelled })) await answerChildCallsOfEnded(run, context)
     return answerFailure(run, prepared, waitCancelled, timer)
   }
   let result: NormalizedResult
@@ -100,21 +107,24 @@ async function executeUnwrapped(
     const given = prepared.parsed ?? copyJson(callInfo.input)
     // `_outcomes` are decisions (allow or deny), not `EditOutcome`s.
     const work = tool.execute(
-      gate.editDecisions ? injectOutcomesIntoInput(given as object, gate.editDecisions) : given,
+      gateResult.editDecisions ? injectOutcomesIntoInput(given as object, gateResult.editDecisions) : given,
       context,
     )
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    await closeChildCallsAfter(run, context, timer, error)
+    if (mayLeaveChildCallsOpen(context, timer, { error })) await answerChildCallsOfEnded(run, context)
     return answerFailure(run, prepared, error, timer, context)
   } finally {
     context.close()
   }
-  if (context.hasSuspendedChild || context.attempt > 1) await closeChildCallsAfter(run, context, timer)
+  if (mayLeaveChildCallsOpen(context, timer)) await answerChildCallsOfEnded(run, context)
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
-/** A call that starts again keeps its key. */
+/**
+ * A call that starts again keeps the key of its first start, so that its tool finds what it did before. A key made anew would
+ * differ in a fork, whose log has another id.
+ */
 function nextStart(run: Run, call: ToolCallBlock): CallStart {
   const earlier = run.log.transcript.lastStartOf(call.id)
   if (!earlier) return { key: `${run.log.id}/${call.id}`, attempt: 1 }
@@ -149,53 +159,78 @@ async function extraFieldsFor(
 async function answerUnknown(run: Run, { call, callInfo }: PreparedCall): Promise<CallResult> {
   const names = [...run.tools.names()].map((name) => shownName(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, names)}`
-  const unknown: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
-  await run.hooks.ask('tool:unknown', unknown)
-  if (unknown.suppressError)
-    return logResult(run, call, normalizeHandlerResult(unknown.result ?? text).output, 'unknown_tool', false)
-  const failed: HookContexts['tool:error'] = { ...callInfo, error: new Error(text) }
-  await run.hooks.ask('tool:error', failed)
-  const answer = unknown.result ?? failed.result ?? text
+  const unknownContext: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
+  await run.hooks.ask('tool:unknown', unknownContext)
+  if (unknownContext.suppressError)
+    return logResult(run, call, normalizeHandlerResult(unknownContext.result ?? text).output, 'unknown_tool', false)
+  const errorContext: HookContexts['tool:error'] = { ...callInfo, error: new Error(text) }
+  await run.hooks.ask('tool:error', errorContext)
+  const answer = unknownContext.result ?? errorContext.result ?? text
   return logResult(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
 }
 
-/** The model reads the error of a failed tool. A cancelled call is answered; a suspended one stays open. */
+/**
+ * Turns an error into the result of the call: a suspended call stays open; one whose run is being left, see `leaveCall`; a
+ * cancelled call is answered as aborted or cancelled; any other error is a result for the model. `begunContext` is the
+ * context that the tool runs with; it is absent if the tool has not begun.
+ */
 async function answerFailure(
   run: Run,
   prepared: PreparedCall,
   error: unknown,
   timer: CallTimer,
-  context?: CallContext,
+  begunContext?: CallContext,
 ): Promise<CallResult> {
-  const { call, callInfo, tool } = prepared
+  const { call, tool } = prepared
   if (error instanceof Suspended) {
-    // Only a call in the log can wait for an answer, so a pure one is logged now.
+    // A suspended call needs a `call_started` entry; a pure call has none yet.
     if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
-  const isTimeout = error instanceof TimeLimitError
-  if (isLeaving(run) && !isTimeout) return leaveCall(run, prepared, context)
-  if (timer.cancellation.isCancelled && !isTimeout) {
-    const { reason } = timer.cancellation
-    const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
-    const [why, textIfNotBegun] = hasSiblingFailed
-      ? [reason.message, reason.message]
-      : [runStoppedText, syntheticText.aborted]
-    const text = context ? interruptedText(why, tool ?? {}, context.outputSoFar) : textIfNotBegun
-    return logResult(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
-  }
-  const failed: HookContexts['tool:error'] = { ...callInfo, error }
-  await run.hooks.ask('tool:error', failed)
-  const output =
-    failed.result === undefined ? `Tool error: ${messageOf(error)}` : normalizeHandlerResult(failed.result).output
-  return runResultHooksAndLog(run, callInfo, { output, isError: true }, isTimeout ? 'timeout' : 'error')
+  if (error instanceof TimeLimitError) return answerError(run, prepared, error, 'timeout')
+  if (isLeaving(run)) return leaveCall(run, prepared, begunContext)
+  if (timer.cancellation.isCancelled) return answerCancelled(run, prepared, timer, begunContext)
+  return answerError(run, prepared, error, 'error')
 }
 
 /** A call that the next process cannot repeat gets a result; any other stays open and runs again there. */
-function leaveCall(run: Run, { call, tool }: PreparedCall, context: CallContext | undefined): MaybePromise<CallResult> {
+function leaveCall(
+  run: Run,
+  { call, tool }: PreparedCall,
+  begunContext: CallContext | undefined,
+): MaybePromise<CallResult> {
   const { replay = 'opaque' } = tool ?? {}
-  if (!context || replay !== 'opaque') return suspendedResult({})
-  return logResult(run, call, interruptedText(processLeftText, { replay }, context.outputSoFar), 'unknown')
+  if (!begunContext || replay !== 'opaque') return suspendedResult({})
+  return logResult(run, call, interruptedText(processLeftText, { replay }, begunContext.outputSoFar), 'unknown')
+}
+
+/** The result of a call that was stopped by the end of its run or by the failure of a call beside it. */
+function answerCancelled(
+  run: Run,
+  { call, tool }: PreparedCall,
+  { cancellation: { reason } }: CallTimer,
+  begunContext: CallContext | undefined,
+): MaybePromise<CallResult> {
+  const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
+  const [why, textIfNotBegun] = hasSiblingFailed
+    ? [reason.message, reason.message]
+    : [runStoppedText, syntheticText.aborted]
+  const text = begunContext ? interruptedText(why, tool ?? {}, begunContext.outputSoFar) : textIfNotBegun
+  return logResult(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
+}
+
+/** The model reads the error of a failed tool, or what a handler of `tool:error` gave in its place. */
+async function answerError(
+  run: Run,
+  { callInfo }: PreparedCall,
+  error: unknown,
+  outcome: 'error' | 'timeout',
+): Promise<CallResult> {
+  const errorContext: HookContexts['tool:error'] = { ...callInfo, error }
+  await run.hooks.ask('tool:error', errorContext)
+  const { result } = errorContext
+  const output = result === undefined ? `Tool error: ${messageOf(error)}` : normalizeHandlerResult(result).output
+  return runResultHooksAndLog(run, callInfo, { output, isError: true }, outcome)
 }
 
 /** The reason for which the calls beside a failed one are cancelled. */
@@ -216,46 +251,47 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
     return logResult(run, call, syntheticText.unknown, 'unknown')
-  const gate = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
-  if (!gate) return { output: syntheticText.aborted, isError: true }
-  if (gate.halt && !gate.block) return suspendedResult(gate.halt)
+  const gateResult = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
+  if (!gateResult) return { output: syntheticText.aborted, isError: true }
+  if (gateResult.halt && !gateResult.block) return suspendedResult(gateResult.halt)
   const timer = new CallTimer(run.clock, context.nestedCancellation)
   try {
-    return await executeCall(run, prepared, gate, timer)
+    return await executeCall(run, prepared, gateResult, timer)
   } finally {
     timer.close()
   }
 }
 
-/**
- * Answers the calls that child agents of an ended call left open, in this attempt or an earlier one. Does nothing if the
- * call is suspended, if its children were cancelled (they answer their own calls), or if it never had children.
- */
-async function closeChildCallsAfter(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
-  const { hasChildren, attempt, callId } = context
-  if (error instanceof Suspended) return // its children continue later
-  const isCancelled = error instanceof TimeLimitError || timer.cancellation.isCancelled
-  const childrenAnswerTheirCalls = hasChildren && isCancelled
-  const neverHadChildren = !hasChildren && attempt === 1
-  if (childrenAnswerTheirCalls || neverHadChildren) return
-  context.close()
-  await closeChildCallsOf(run, [callId])
+/** Whether child agents of an ended call may have open calls that nothing else answers. `failure` is absent if the tool returned. */
+function mayLeaveChildCallsOpen(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
+  const { hasChildren, hasSuspendedChild, attempt } = context
+  if (failure?.error instanceof Suspended) return false // its children continue later
+  const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
+  if (hasChildren && isCancelled) return false // they are cancelled too, and answer their own calls
+  if (attempt > 1) return true // an earlier attempt may have started some
+  return failure ? hasChildren : hasSuspendedChild
+}
+
+/** Gives results to the open calls of the child agents that an ended call started, in any of its attempts. */
+function answerChildCallsOfEnded(run: Run, context: CallContext): Promise<void> {
+  context.close() // cancels the children that still run
+  return answerChildCallsOf(run, [context.callId])
 }
 
 /**
  * Before a started call gets a result without running again, the open calls of its child agents must get results too.
  * Does nothing for calls that never started.
  */
-export function closeChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+export function answerChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? closeChildCallsOf(run, started) : undefined
+  return started.length > 0 ? answerChildCallsOf(run, started) : undefined
 }
 
-async function closeChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+async function answerChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { closeChildCalls, isChildOf } = await import('./children.ts')
+  const { answerChildCalls, isChildOf } = await import('./children.ts')
   // A cancelled child may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
-  await closeChildCalls(session, callIds)
+  await answerChildCalls(session, callIds)
 }

@@ -37,29 +37,29 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   const runToolCounts = run.tools.counts.snapshot
   const approval = approvalOf(run, call)
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
-  const rejected = validation.valid ? undefined : validation.error
-  const fixedFields = { ...callInfo, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
-  const narrowed = approval?.decision === 'allow' && approval.edits && { editDecisions: approval.edits }
-  const gate: GateResult = { ...fixedFields, block: false, reason: '', ...denied, ...narrowed }
+  const inputError = validation.valid ? undefined : validation.error
+  const fixedFields = { ...callInfo, tool, runToolCounts, effects, rejected: inputError, ...(approval && { approval }) }
+  const approvedEdits = approval?.decision === 'allow' && approval.edits && { editDecisions: approval.edits }
+  const context: GateResult = { ...fixedFields, block: false, reason: '', ...denied, ...approvedEdits }
   // Read-only, so that no handler can change what the next one sees.
-  for (const field in fixedFields) Object.defineProperty(gate, field, { writable: false, configurable: false })
+  for (const field in fixedFields) Object.defineProperty(context, field, { writable: false, configurable: false })
   // A halted call stays halted if the handler that halted it is gone.
-  if (!run.hooks.has('tool:gate')) Object.assign(gate, pendingHalt(run, call))
+  if (!run.hooks.has('tool:gate')) Object.assign(context, pendingHalt(run, call))
   try {
-    const asked = run.hooks.ask('tool:gate', gate)
+    const asked = run.hooks.ask('tool:gate', context)
     if (asked) await orCancelled(asked, cancellation)
   } catch {
-    return undefined
+    return undefined // cancelled: a handler that fails blocks the call and does not get here
   }
-  if (denied) Object.assign(gate, { block: true, reason: gate.reason || denied.reason }) // no handler can undo a denial
-  if (gate.editDecisions && !gate.block) Object.assign(gate, checkedEdits(gate, tool, callInfo))
-  if (gate.block) return gate
-  if (gate.halt) await requestApproval(run, callInfo, tool, gate.halt)
+  if (denied) Object.assign(context, { block: true, reason: context.reason || denied.reason }) // no handler can undo a denial
+  if (context.editDecisions && !context.block) Object.assign(context, checkedEdits(context, tool, callInfo))
+  if (context.block) return context
+  if (context.halt) await requestApproval(run, callInfo, tool, context.halt)
   else run.tools.counts.add(call.name)
-  return gate
+  return context
 }
 
-/** The decisions about the edits of a call. A call that cannot respect them is blocked: some edits are denied. */
+/** The decisions about the edits of a call. If the tool cannot leave out the denied edits, the whole call is blocked. */
 function checkedEdits(
   { editDecisions }: GateResult,
   tool: ToolDef | undefined,
@@ -77,8 +77,13 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   const entry = log.transcript.approvals.get(id)
   if (entry?.type !== 'approval_answered') return undefined
   const { decision, digest, by, scope, where, edits, rule, mac, note } = entry
-  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
-  return { decision, digest, by, ...extent, ...(mac !== undefined && { mac }), ...(note && { note }) }
+  const grantFields = {
+    ...(scope && { scope }),
+    ...(where && { where }),
+    ...(edits && { edits }),
+    ...(rule && { rule }),
+  }
+  return { decision, digest, by, ...grantFields, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
 /**
@@ -119,6 +124,7 @@ async function requestApproval(
     ...(request !== undefined && { request: copyJson(request) }),
     ...(signature && { signature }),
     ...(tool && { origin: originOf(tool) }),
+    // A call of the model is in its turn; a nested call is logged nowhere else before it starts.
     ...(parentCallId !== undefined && { call: { name, input } }),
   })
 }

@@ -32,7 +32,7 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
   let errors: string[] | undefined
   let coercions: Coercion[] | undefined
   let repaired: Record<string, unknown> | undefined
-  let sources: ReadonlyMap<string, string> | undefined
+  let originalTexts: ReadonlyMap<string, string> | undefined
   if (wrapper !== undefined) {
     repaired = copyJson(input)
     coercions = [{ property: wrapper, from: 'object', to: 'its properties' }]
@@ -46,15 +46,16 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
     if (types === undefined || value === undefined || hasType(value, types)) continue
     const from = typeName(value)
     if (value === null) {
-      if (required.includes(property)) continue
+      if (required.includes(property)) continue // reported above as missing
       // Models write null for absent properties.
       repaired ??= copyJson(input)
       delete repaired[property]
       ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
-    const source = () => (sources ??= wrapper === undefined ? sourcesIn(raw, schema) : none).get(property)
-    const converted = convert(value, typeof types === 'string' ? [types] : types, source)
+    const originalText = () =>
+      (originalTexts ??= wrapper === undefined ? originalTextsIn(raw, schema) : none).get(property)
+    const converted = convert(value, typeof types === 'string' ? [types] : types, originalText)
     if (converted.problem !== undefined) {
       const wanted = typeof types === 'string' ? types : types.join(' or ')
       ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}${converted.problem}`)
@@ -96,33 +97,36 @@ function wrapperOf(given: Record<string, unknown>, properties: Record<string, un
   return isKnown && Object.keys(properties).length > 0 ? name : undefined
 }
 
-/** The source text of each property, if known. */
-function sourcesIn(raw: string | undefined, schema: JsonSchema): ReadonlyMap<string, string> {
+/** The text of each property as the model wrote it, if known. */
+function originalTextsIn(raw: string | undefined, schema: JsonSchema): ReadonlyMap<string, string> {
   const parsed = raw === undefined ? undefined : parseObjectText(raw, schema)
   return parsed && parsed.problem === undefined ? parsed.sources : none
 }
 
 const none: ReadonlyMap<string, string> = new Map()
 
-/** Tries the declared types in order. If none matches, `problem` is the error in a value that looks like JSON, or ''. */
+/**
+ * Tries the declared types in order. On failure `problem` is a string: the JSON error if the value looked like JSON, else
+ * empty. On success it is undefined.
+ */
 function convert(
   value: unknown,
   types: readonly string[],
-  source: () => string | undefined,
+  originalText: () => string | undefined,
 ): { type: string; value: unknown; problem?: undefined } | { problem: string } {
   let problem = ''
   for (const type of types) {
-    const isJson = typeof value === 'string' && (type === 'array' || type === 'object')
-    const result = isJson ? parseJsonText(value, type) : { value: coerce(value, type, source) }
+    const mayBeJsonText = typeof value === 'string' && (type === 'array' || type === 'object')
+    const result = mayBeJsonText ? parseJsonText(value, type) : { value: coerce(value, type, originalText) }
     if (result.value !== undefined) return { type, value: result.value }
     problem ||= result.problem ?? ''
   }
   return { problem }
 }
 
-function coerce(value: unknown, type: string, source: () => string | undefined): unknown {
+function coerce(value: unknown, type: string, originalText: () => string | undefined): unknown {
   if (type === 'string') {
-    if (typeof value === 'number') return source() ?? String(value)
+    if (typeof value === 'number') return originalText() ?? String(value)
     return typeof value === 'boolean' ? String(value) : undefined
   }
   if (typeof value !== 'string') return undefined
@@ -151,7 +155,7 @@ function parseNumber(text: string): number | undefined {
   return text.trim() === '' ? undefined : exactNumber(text.trim())
 }
 
-/** Parses a list or an object that was sent as text. Reports an error only for a text that looks like one. */
+/** Parses a list or an object that was sent as text. Returns a problem only if the text begins like JSON. */
 function parseJsonText(text: string, type: 'array' | 'object'): { value?: unknown; problem?: string } {
   try {
     const { value } = parseWrappedJson(text)

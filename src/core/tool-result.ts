@@ -15,7 +15,7 @@ export interface CallResult {
   readonly isError: boolean
   /** The tool ran and failed. Not set for a call that was refused or never began. */
   readonly hasFailed?: boolean
-  /** The reason for which the call stays open. */
+  /** Why the call stays open; absent if it has ended. */
   readonly suspended?: string
 }
 
@@ -56,8 +56,10 @@ async function logBetweenHooks(
   await hooks.ask('tool:transform', transform)
   const changed = transform.result === originalOutput ? original : normalizeHandlerResult(transform.result)
   const { output } = changed
+  // A result that a handler replaced may be an error by itself, such as one that cannot be used.
   const isError = Boolean(transform.isError) || (changed !== original && changed.isError)
-  const details = !('isWithheld' in transform) && ownDetails // set by `Hooks` if a handler of `tool:transform` failed
+  // `isWithheld` is set by `Hooks` when a transform handler failed; then the details are withheld too.
+  const details = !('isWithheld' in transform) && ownDetails
   const result = await appendResult(run, callInfo.callId, { output, isError, ...details }, outcome)
   const outputBytes = toolOutputByteLength(output)
   const runToolCounts = run.tools.counts.snapshot

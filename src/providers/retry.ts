@@ -13,7 +13,7 @@ import { checkOptions, clockRule, isFunction, type OptionRules } from './options
 
 /** When, and how often, a failed request is sent again. */
 export interface RetryOptions {
-  /** Retries after the first attempt; 0 = none. */
+  /** The number of retries after the first attempt, in spite of its name; 0 = none. */
   readonly maxAttempts?: number
   readonly initialDelayMs?: number
   readonly maxDelayMs?: number
@@ -21,18 +21,18 @@ export interface RetryOptions {
   readonly retryableStatusCodes?: readonly number[]
   /** If the service asks for a longer pause, the request fails with an `AgentRateLimitError`. */
   readonly maxRetryAfterMs?: number
-  /** After this much time since the first attempt, pauses included, there is no further one. */
+  /** No new attempt starts if attempts and pauses together would exceed this time. */
   readonly maxTotalMs?: number
-  /** Called before each pause; `attempt` counts retries from 1 to `max`. Errors that it throws are ignored. */
+  /** Called before each pause. `attempt` counts retries, from 1 to `max` (that of `retry` events is one more). Its errors are ignored. */
   readonly onRetry?: (attempt: number, max: number, delayMs: number, error: unknown) => void
   readonly clock?: Clock
   readonly random?: () => number
 }
 
 /**
- * Sends a request again that failed for a transient reason, as long as no content of a reply has arrived. If `options` is
- * a function it is called for each request; wrong options fail the request, and `undefined` leaves retries to the wrapped
- * provider. If several are nested only the outermost retries, because their attempts would multiply.
+ * Retries a request that failed for a transient reason, unless content of the reply has already arrived. If `options` is a
+ * function it is called for each request; wrong options fail the request, and `undefined` leaves retries to the wrapped
+ * provider. If `withRetry` wraps `withRetry`, only the outer one retries; otherwise the attempts would multiply.
  */
 export function withRetry(provider: Provider, options: RetryOptions | (() => RetryOptions | undefined) = {}): Provider {
   const readPolicy = policyReader(options)
@@ -89,7 +89,7 @@ const httpDate = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i
 
 /** Whether an event carries a part of the reply, rather than the status of the request. */
 export function isContent(event: ModelEvent): boolean {
-  const type = event?.type // the loop reports a malformed event
+  const type = event?.type // `event` may be malformed (even undefined); the loop reports that later
   return type !== 'start' && type !== 'repair' && type !== 'oauth_refresh' && type !== 'retry' && type !== 'alive'
 }
 
@@ -107,6 +107,7 @@ const defaults: Policy = {
   random: Math.random,
 }
 
+/** For a request whose retries are left to the wrapped provider: its errors are passed on as they are. */
 const noRetries: Policy = { ...defaults, maxAttempts: 0, maxRetryAfterMs: Number.POSITIVE_INFINITY }
 
 const isStatus = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 400
@@ -142,6 +143,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   #hasPolicy = false
   #hasContent = false
   #isClosed = false
+  /** The number of the present attempt, those of an inner provider included. */
   #attempt = 1
   #retries = 0
   #delayMs = 0
@@ -161,6 +163,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     return this
   }
 
+  /** An event that has arrived already, if there is one (see `EventIterator`). Before content, `next()` decides about retries. */
   take(): ModelEvent | undefined {
     return this.#hasContent ? this.#inner?.take?.() : undefined
   }
@@ -171,7 +174,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
 
   async return(): Promise<IteratorResult<ModelEvent>> {
     this.#isClosed = true
-    this.#hasContent = false
+    this.#hasContent = false // `next()` then finds the stream closed, instead of reading on
     this.#endPause?.()
     await this.#inner?.return?.()
     return done
@@ -195,6 +198,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     }
     if (result.done || this.#isClosed) return result
     const event = result.value
+    // An inner provider retried: its attempts count on from ours.
     if (event?.type === 'retry') return { done: false, value: { ...event, attempt: ++this.#attempt } }
     this.#hasContent = isContent(event)
     return result
@@ -207,8 +211,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
 
   /** Reads the options once for a request, so that all its attempts use the same ones. */
   #loadPolicy(): void {
-    // Closed first, so that a throw below leaves the stream closed.
-    this.#isClosed = this.#hasPolicy = true
+    this.#isClosed = this.#hasPolicy = true // if the next line throws, the stream must stay closed
     const policy = this.#readPolicy()
     this.#policy = policy ?? noRetries
     if (policy) this.#request = { ...this.#request, callerRetries: true }
@@ -241,7 +244,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
 
   #retryOrThrow(error: unknown): ModelEvent {
     const wasClosed = this.#isClosed || this.#signal.aborted
-    this.#isClosed = true // first, so that a throw below leaves the stream closed
+    this.#isClosed = true // if a line below throws, the stream must stay closed
     if (wasClosed) throw error
     const classified = classify(this.#provider, error)
     const delayMs = this.#delayAfter(error, classified)

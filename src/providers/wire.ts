@@ -31,7 +31,7 @@ export interface Wire {
   readError(body: unknown): WireError
 }
 
-/** One element of the conversation on the wire; `blocks[i]` is the block that its i-th part was made of. */
+/** One element of the conversation on the wire; `blocks[i]` is the index of the message's block that its i-th part was made of. */
 export interface WireItem {
   readonly json: object
   readonly blocks: readonly number[]
@@ -105,7 +105,7 @@ export interface WireRules {
   readonly maxDocumentLength?: number
   /** In one request; the oldest images are left out first. */
   readonly maxImages: number
-  /** The sum of all images and documents of a request. */
+  /** The sum of all images and documents of a request, in base64 characters. */
   readonly maxTotalMediaLength: number
   /** Thinking is only sent back with the signature it came with. */
   readonly signedThinkingOnly: boolean

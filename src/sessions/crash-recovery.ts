@@ -13,14 +13,14 @@ const maxCrashes = 3
  */
 export function crashEntries(
   transcript: Transcript,
-  { wasCutOff = false, sessionsOfDeadProcess = 1, commandsOf }: CrashFacts = {},
+  { wasCutOff = false, sessionsOfDeadProcess = 1, describeLeftoverCommands }: CrashFacts = {},
 ): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
   const lost = transcript.openCalls.filter(
     ({ id }) => transcript.isUnderWay(id) && transcript.lastStartOf(id)?.replay === 'opaque',
   )
-  const results = lost.map(({ id }) => syntheticResult(id, 'unknown', commandsOf?.(id)))
+  const results = lost.map(({ id }) => syntheticResult(id, 'unknown', describeLeftoverCommands?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, lost)]
   const stop = wasCutOff ? 'error' : 'crashed'
   const isShared = !wasCutOff && sessionsOfDeadProcess > 1
@@ -37,7 +37,7 @@ interface CrashFacts {
   readonly wasCutOff?: boolean
   /** How many sessions the dead process held. Only a session that was alone is known to be the cause. */
   readonly sessionsOfDeadProcess?: number | undefined
-  readonly commandsOf?: CommandsOf | undefined
+  readonly describeLeftoverCommands?: DescribeLeftoverCommands | undefined
 }
 
 /** Ends a run that was asked to stop, as the run itself would have done. */
@@ -62,11 +62,11 @@ export async function madeProgress(entries: AsyncIterable<LogEntry>, since: numb
   return false
 }
 
-/** Describes to the model what became of the commands of an interrupted call. */
-type CommandsOf = (callId: string) => string
+/** Describes to the model what became of the commands that an interrupted call left running. */
+type DescribeLeftoverCommands = (callId: string) => string
 
 /** Ends the processes that commands of a dead process left running on this machine. `undefined` if processes cannot be inspected. */
-export async function endLeftoverCommands({ runs }: Transcript): Promise<CommandsOf | undefined> {
+export async function endLeftoverCommands({ runs }: Transcript): Promise<DescribeLeftoverCommands | undefined> {
   if (typeof process === 'undefined' || process.platform !== 'linux') return undefined
   const { endCallProcesses } = await import('../platform/leftover-processes.ts')
   const leftovers = await endCallProcesses(runs.map(({ id }) => id))

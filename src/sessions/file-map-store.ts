@@ -9,7 +9,7 @@ import { OpenSessions } from './file-map/open-sessions.ts'
 import type { CachedSession } from './file-map/session-files.ts'
 import { checkWritable, type SessionMeta } from './file-map/session-meta.ts'
 import { boundsOf } from './session-query.ts'
-import { type Spilled, type SpillingStore, withSpill } from './spill.ts'
+import { type AppendContent, type SpillingStore, withSpill } from './spill.ts'
 import { applyEntries, mailIn } from './stored-summary.ts'
 
 export type { FileMapAdapter } from './file-map/adapter-files.ts'
@@ -54,7 +54,7 @@ export function createFileMapStore(
     return session
   }
 
-  async function append(id: string, entries: readonly LogEntry[], fence: Fence, spilled: Spilled): Promise<void> {
+  async function append(id: string, entries: readonly LogEntry[], fence: Fence, content: AppendContent): Promise<void> {
     const { epoch, head, holder = id } = fence
     await sessions.ready()
     const lease = leases.get(holder)
@@ -69,7 +69,7 @@ export function createFileMapStore(
     }
     checkNumbers(id, entries, head)
     checkWritable(session.meta)
-    await index.whileOpen([id], () => write(session, entries, { ...fence, ...spilled, original: base }))
+    await index.whileOpen([id], () => write(session, entries, { ...fence, ...content, original: base }))
     changed(session)
   }
 
@@ -84,7 +84,14 @@ export function createFileMapStore(
   async function write(
     session: CachedSession,
     entries: readonly LogEntry[],
-    { head, holder, parent, original, originalEntries, blobs }: Fence & Spilled & { original: SessionMeta['base'] },
+    {
+      head,
+      holder,
+      parent,
+      original,
+      originalEntries,
+      blobs,
+    }: Fence & AppendContent & { original: SessionMeta['base'] },
   ): Promise<void> {
     const { id } = session.meta
     const before = original
@@ -141,10 +148,10 @@ export function createFileMapStore(
   return withSpill({
     isOneProcess: true,
 
-    append: (id, entries, fence, spilled) => {
+    append: (id, entries, fence, content) => {
       const { holder = id, base } = fence
       const names = base === undefined ? [holder, id] : [familyLock, holder, id]
-      return withLocks(names, () => append(id, entries, fence, spilled))
+      return withLocks(names, () => append(id, entries, fence, content))
     },
 
     async read(id, range = {}) {

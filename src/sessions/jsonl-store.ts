@@ -59,7 +59,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const leases = createLeases({ dir, storeInstanceId, clock, sync, pacer, index, prepare })
   const readPositions = new Map<string, ReadPosition>()
   const watched = new WatchedSessions(dir, storeInstanceId)
-  const poller = new SharedPoller({ clock, everyMs: watchEveryMs, look: async (ids) => watched.look(ids) })
+  const poller = new SharedPoller({ clock, everyMs: watchEveryMs, readStamps: async (ids) => watched.readStamps(ids) })
   const closing = new AbortController()
   let preparing: Promise<void> | undefined
 

@@ -24,11 +24,11 @@ export interface SessionOptions {
 
 const defaultLeaseMs = 30_000
 
-/** Written into the log with each run, so that sessions that one process held are recognized. */
+/** Identifies this process in `run_started` entries, so that sessions of the same process can be recognized. */
 export const thisProcessId: string = crypto.randomUUID()
 
 /** Runs of this process whose end the store failed to write. */
-const cutOff = new WeakMap<SessionStore, Set<string>>()
+const runsWithUnwrittenEnd = new WeakMap<SessionStore, Set<string>>()
 
 /**
  * A log kept in a store. Its lease is held only during a run or a single addition, so that an idle session can be opened
@@ -46,13 +46,13 @@ export abstract class LeasedLog {
   readonly #lease: WriteLease
   /** Set for a child that was opened on its own: it is written under the lease of its root session. */
   #parentLease: ParentLease | undefined
-  #takesOver: boolean
-  /** The lease is held, or being taken. */
-  #isTaken = false
-  /** Additions run one at a time. */
-  #additions: Promise<unknown> = Promise.resolve()
-  /** If the process that held the lease before died: how many leases it held then. */
-  #leasesOfDeadProcess: number | undefined
+  /** Whether the next lease is taken even if another process holds it. */
+  #takeOverNext: boolean
+  #isHeldOrPending = false
+  /** Opening, releasing and additions run one at a time: each waits for the end of this promise. */
+  #queue: Promise<unknown> = Promise.resolve()
+  /** Set if the previous lease holder crashed: the number of sessions its process had open. */
+  #sessionsOfDeadProcess: number | undefined
   /** Whether all entries of other writers are read; before that nothing may be appended. */
   #isReady = false
   #head = 0
@@ -62,7 +62,7 @@ export abstract class LeasedLog {
   protected ownRun: string | undefined
   /** Nothing of this session is written yet. */
   isNew = false
-  /** If another process creates it first, this one goes on with it. */
+  /** Whether to use an existing session with this id instead of failing. */
   mayExist = false
   /** Details to be written as the first entry of a new session. */
   details: SessionDetails | undefined
@@ -78,11 +78,14 @@ export abstract class LeasedLog {
     this.clock = clock
     this.#owner = `${owner}#${newId()}` // readable, and unique in the store
     this.#parent = parent
-    this.#takesOver = options.takeOver ?? false
-    const onRenewed = (inbox: readonly InboxItem[]): void => this.#admit(inbox)
+    this.#takeOverNext = options.takeOver ?? false
+    const onRenewed = (inbox: readonly InboxItem[]): void => this.#acceptOnRenewal(inbox)
     this.#lease = new WriteLease({ store, owner: this.#owner, ttlMs: leaseMs, clock, onRenewed })
     this.log = new Log({
-      ...{ id, clock, newId, history: logHistory(history) },
+      id,
+      clock,
+      newId,
+      history: logHistory(history),
       commit: (entries) => this.commit(entries),
       isLogged: (clientKey) => hasLoggedKey(store, id, clientKey),
       entryAfter: (written) => checkpointAfter(written, this.log.transcript),
@@ -91,48 +94,52 @@ export abstract class LeasedLog {
   }
 
   open(): Promise<void> {
-    const opening = this.#additions.then(() => this.#acquire())
-    this.#additions = opening.catch(() => {}) // additions meanwhile wait, and then find it open
+    const opening = this.#queue.then(() => this.#acquireOnce())
+    this.#queue = opening.catch(() => {}) // additions queued after this wait for it, and then reuse the open lease
     return opening
   }
 
-  async #acquire(): Promise<void> {
+  async #acquireOnce(): Promise<void> {
     if (this.#parent) return
-    if (this.#isTaken) throw new SessionBusyError(`Session ${this.id} is being written by another run of this process`)
-    this.#isTaken = true
+    if (this.#isHeldOrPending)
+      throw new SessionBusyError(`Session ${this.id} is being written by another run of this process`)
+    this.#isHeldOrPending = true
     try {
-      await this.#take()
+      await this.#acquireAndLoad()
     } catch (error) {
       await this.#releaseLease()
       throw error
     }
   }
 
-  async #take(): Promise<void> {
+  async #acquireAndLoad(): Promise<void> {
     this.#parentLease = await parentLeaseOf(this.store, this.id)
-    const holder = this.#parentLease?.holder ?? this.id
-    const how = { takeOver: this.#takesOver, create: this.log.head === 0 }
-    const { inbox, died, head } = await this.#lease.take(holder, how)
-    this.#leasesOfDeadProcess = died?.sessions
-    this.#takesOver = false // applies only once
-    const isUpToDate = holder === this.id && head === this.#head
-    if (this.log.isBroken) await this.#reload()
-    else if (!isUpToDate) await this.#absorb(await this.#readNew())
+    const leaseSessionId = this.#parentLease?.holder ?? this.id
+    const how = { takeOver: this.#takeOverNext, create: this.log.head === 0 }
+    const { inbox, died, head } = await this.#lease.take(leaseSessionId, how)
+    this.#sessionsOfDeadProcess = died?.sessions
+    this.#takeOverNext = false
+    const isUpToDate = leaseSessionId === this.id && head === this.#head
+    if (this.log.isBroken) await this.#reloadFromStore()
+    else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
     // Stop requests are accepted before `recover()`, so they still apply to a run whose process died without seeing them. A
-    // run that has ended is not affected.
+    // run that has ended is not affected. They are accepted again below, which does nothing: a message is logged once.
     if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
     await this.recover()
-    if (this.#parentLease) await this.collectInbox()
+    if (this.#parentLease) await this.acceptChildInbox()
     else for (const item of inbox) await this.log.accept(item)
     const { parked } = this.log.transcript
     if (parked !== undefined && !this.opensEvenIfParked)
       throw new SessionParkedError(`Session ${this.id} is parked: ${parked}. Call session.unpark() to try it again`)
   }
 
-  /** The entries that others wrote since. A new session must have none: another process may have created the same id. */
-  async #readNew(): Promise<readonly LogEntry[]> {
+  /**
+   * Reads entries that other processes wrote after our head. For a new session, finding any means that another process
+   * created the same id.
+   */
+  async #readEntriesOfOthers(): Promise<readonly LogEntry[]> {
     const entries = await this.store.read(this.id, { after: this.#head })
     if (this.mayExist && entries.length > 0) this.isNew = false
     if (this.isNew && entries.length > 0)
@@ -142,39 +149,48 @@ export abstract class LeasedLog {
     return entries
   }
 
-  /** Delivers messages with each renewal of the lease, in case watching the store has failed. */
-  #admit(inbox: readonly InboxItem[]): void {
+  async #addEntriesOfOthers(entries: readonly LogEntry[]): Promise<void> {
+    const { transcript } = this.log
+    if (entries.some((entry) => entry.type === 'rewind' && !transcript.canRewindTo(entry.toSeq)))
+      return this.loadWholeLog()
+    this.log.addDurable(entries)
+    this.#head += entries.length
+  }
+
+  /** Accepts messages with each renewal of the lease, in case watching the store has failed. */
+  #acceptOnRenewal(inbox: readonly InboxItem[]): void {
     if (this.#isReady && !this.#parentLease) for (const item of inbox) this.log.accept(item)?.catch(() => {})
   }
 
   release(): Promise<void> {
-    const releasing = this.#additions.then(() => this.#releaseLease()) // after pending additions, which need the lease
-    this.#additions = releasing.catch(() => {})
+    const releasing = this.#queue.then(() => this.#releaseLease()) // after pending additions, which need the lease
+    this.#queue = releasing.catch(() => {})
     return releasing
   }
 
   async #releaseLease(): Promise<void> {
     while (this.log.isWriting) await this.log.flushed() // accepted entries are written first
-    this.#rememberCutOff()
+    this.#rememberUnwrittenEnd()
     this.#isReady = false
-    this.#isTaken = false
+    this.#isHeldOrPending = false
     await this.#lease.release()
   }
 
   /** Remembers a run that ended because the store failed: it did not crash, and its log could not record that. */
-  #rememberCutOff(): void {
+  #rememberUnwrittenEnd(): void {
     const { activeRun } = this.log.transcript
     if (!this.log.isBroken || !activeRun) return
-    const runs = cutOff.get(this.store) ?? new Set()
-    cutOff.set(this.store, runs.add(activeRun.id))
+    const runs = runsWithUnwrittenEnd.get(this.store) ?? new Set()
+    runsWithUnwrittenEnd.set(this.store, runs.add(activeRun.id))
   }
 
   listen(signal: AbortSignal, onLost?: (error: LeaseLostError) => void): Promise<void> {
     this.#lease.onLost = onLost
-    return this.#deliver(signal)
+    return this.#acceptFromWatch(signal)
   }
 
-  async #deliver(signal: AbortSignal): Promise<void> {
+  /** Accepts the messages that arrive in the store. */
+  async #acceptFromWatch(signal: AbortSignal): Promise<void> {
     for await (const { inbox } of this.store.watch(this.id, { after: this.#head, signal, inboxOnly: true })) {
       if (signal.aborted) return
       for (const item of inbox) await this.log.accept(item)
@@ -188,23 +204,30 @@ export abstract class LeasedLog {
     else await this.store.send(this.id, item)
   }
 
-  /** The store has an inbox for a session only while a process has it, or once it is written. */
+  /**
+   * A session without entries has an inbox only while some process holds its lease. So the first message goes directly into
+   * the log.
+   */
   async #sendFirst(item: InboxItem, tries = 10): Promise<void> {
     try {
       await this.whileOpen(() => this.log.accept(item))
     } catch (error) {
       if (!(error instanceof SessionBusyError) || !this.mayExist || tries === 0) throw error
-      // Another process is just making it.
+      // Another process is creating the session; send to its inbox.
       await this.store.send(this.id, item).catch(async (problem) => {
         if (!(problem instanceof SessionNotFoundError)) throw problem
-        await sleep(5 * (11 - tries), { clock: this.clock }) // that process ends without writing; another one may be next
+        // It gave up before it wrote anything. Wait and try again.
+        await sleep(5 * (11 - tries), { clock: this.clock })
         return this.#sendFirst(item, tries - 1)
       })
     }
   }
 
-  /** Admits messages sent to a child while nothing ran. A child's own lease guards nothing, but it gives access to its inbox. */
-  protected async collectInbox(): Promise<void> {
+  /**
+   * Accepts messages that were sent to a child while nothing ran. Children are written under the root's lease. The child's own
+   * lease is taken only because the store returns the inbox with it, and given back at once.
+   */
+  protected async acceptChildInbox(): Promise<void> {
     const lease = { owner: this.#owner, ttlMs: defaultLeaseMs, takeOver: true }
     const { inbox, epoch } = await this.store.lease(this.id, lease)
     await this.store.lease(this.id, { owner: this.#owner, ttlMs: 0, epoch })
@@ -215,15 +238,16 @@ export abstract class LeasedLog {
     return this.#parent ? this.#parent.canWrite() : this.#isReady
   }
 
+  /** Runs an addition to the log: under the lease that is held, else under one that is taken for it alone. */
   protected whileOpen(work: () => Promise<void> | void): Promise<void> {
-    const addition = this.#additions.then(() => this.#add(work))
-    this.#additions = addition.catch(() => {})
+    const addition = this.#queue.then(() => this.#add(work))
+    this.#queue = addition.catch(() => {})
     return addition
   }
 
   async #add(work: () => Promise<void> | void): Promise<void> {
     if (this.canWrite()) return work()
-    await this.#acquire()
+    await this.#acquireOnce()
     try {
       await work()
     } finally {
@@ -238,7 +262,8 @@ export abstract class LeasedLog {
   }
 
   /** Writes the first entries of this session, after those that it shares with another one. */
-  protected share({ base, head, added }: { base: string; head: number; added: readonly LogEntry[] }): Promise<void> {
+  protected appendFirstOfFork(fork: { base: string; head: number; added: readonly LogEntry[] }): Promise<void> {
+    const { base, head, added } = fork
     this.isNew = false
     return this.store.append(this.id, added, { ...this.fence(), head, ...(head > 0 && { base }) })
   }
@@ -253,33 +278,26 @@ export abstract class LeasedLog {
     return { epoch, head: this.#head, ...this.#parentLease }
   }
 
-  /** A child is written under the lease of its root. */
-  #sessionsOfDeadProcess(): number | undefined {
-    return this.#parent ? this.#parent.#sessionsOfDeadProcess() : this.#leasesOfDeadProcess
+  /** The session that holds the lease: for a child its root. */
+  get #root(): LeasedLog {
+    return this.#parent ? this.#parent.#root : this
   }
 
-  async #reload(): Promise<void> {
+  async #reloadFromStore(): Promise<void> {
     const summary = (await this.store.find(this.id)) ?? { id: this.id }
-    this.restart(await readHistory(this.store, summary, { notAfter: this.log.head })) // listeners need the entries since
+    // `notAfter`: start at our head at the latest, so that listeners also get the entries written after it.
+    this.reloadLog(await readHistory(this.store, summary, { notAfter: this.log.head }))
   }
 
   /** Loads the turns before the last checkpoint too. */
   protected async loadWholeLog(): Promise<void> {
     await this.log.flushed()
-    this.restart({ entries: await this.store.read(this.id) })
+    this.reloadLog({ entries: await this.store.read(this.id) })
   }
 
-  protected restart(history: History): void {
+  protected reloadLog(history: History): void {
     this.log.reload(logHistory(history))
     this.#head = this.log.head
-  }
-
-  async #absorb(entries: readonly LogEntry[]): Promise<void> {
-    const { transcript } = this.log
-    if (entries.some((entry) => entry.type === 'rewind' && !transcript.canRewindTo(entry.toSeq)))
-      return this.loadWholeLog()
-    this.log.addDurable(entries)
-    this.#head += entries.length
   }
 
   /** Records the crash of a previous process in the log before anything else is written. */
@@ -287,19 +305,19 @@ export abstract class LeasedLog {
     const { transcript } = this.log
     const run = transcript.activeRun
     if (!run || run.id === this.ownRun) return
-    const wasCutOff = cutOff.get(this.store)?.delete(run.id) ?? false
+    const wasCutOff = runsWithUnwrittenEnd.get(this.store)?.delete(run.id) ?? false
     // A run that was cut off in this process has ended its commands itself.
-    const commandsOf = wasCutOff ? undefined : await endLeftoverCommands(transcript)
+    const describeLeftoverCommands = wasCutOff ? undefined : await endLeftoverCommands(transcript)
     const entries = crashEntries(transcript, {
       wasCutOff,
-      commandsOf,
-      sessionsOfDeadProcess: this.#sessionsOfDeadProcess(),
+      describeLeftoverCommands,
+      sessionsOfDeadProcess: this.#root.#sessionsOfDeadProcess,
     })
     const isParking = entries.at(-1)?.type === 'parked'
     // Progress of its children counts like its own.
     if (isParking && (await this.#haveChildrenProgressed(run.startedAt))) entries.pop()
-    const lost = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
-    await this.answerChildCalls(lost)
+    const interruptedCallIds = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
+    await this.answerChildCalls(interruptedCallIds)
     if (entries.length > 0) await this.log.appendAll(entries)
   }
 

@@ -6,12 +6,12 @@ import { orAborted } from '../core/waiting.ts'
 import { afterCommit } from './postgres/after-commit.ts'
 import { createBlobs } from './postgres/blobs.ts'
 import { createDatabase, type Row } from './postgres/database.ts'
+import { DatabasePoller, type Watcher } from './postgres/database-poller.ts'
 import type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
 import { changeOf, changeSql, entriesSql, inboxSql, rangeValues } from './postgres/entries.ts'
 import { facetsOf, stateOf } from './postgres/facets.ts'
 import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.ts'
 import { createListener } from './postgres/listener.ts'
-import { Looks, type Watcher } from './postgres/looks.ts'
 import { idsIn, Notices } from './postgres/notices.ts'
 import { rememberQuery } from './postgres/store-query.ts'
 import { StoredSummaries } from './postgres/stored-summaries.ts'
@@ -68,7 +68,7 @@ export interface PostgresStore extends SessionStore {
   send(sessionId: string, item: InboxItem, options?: { readonly transaction?: PostgresTransaction }): Promise<void>
 }
 
-/** A watcher gets at most so many entries at once. */
+/** A watcher gets at most this many entries at once. */
 const maxWatched = 1000
 
 /** Sessions in a Postgres database, for any number of processes and machines. Needs the package `postgres`. */
@@ -90,12 +90,12 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           url: listen,
           sql: listen === '' ? sql : undefined,
           onNotice(channel, payload) {
-            if (channel !== name || idsIn(payload).some((id) => looks.has(id))) looks.look()
+            if (channel !== name || idsIn(payload).some((id) => poller.isWatched(id))) poller.pollNow()
           },
-          onGap: () => looks.look(),
+          onGap: () => poller.pollNow(),
         })
-  const onWatchers = (areThere: boolean): void => (areThere ? listener?.start() : listener?.stop())
-  const looks = new Looks({ tables, processId, pollMs, timer, now, onWatchers })
+  const onWatchers = (hasWatchers: boolean): void => (hasWatchers ? listener?.start() : listener?.stop())
+  const poller = new DatabasePoller({ tables, processId, pollMs, timer, now, onWatchers })
   // Without waiting for the disk: a crash of the server loses the notice in any case.
   const notifySql = `select set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
     from unnest($2::text::text[]) as payload`
@@ -108,18 +108,18 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const hasEntry = async (id: string, seq: number): Promise<boolean> =>
     (await read(id, { after: seq - 1, limit: 1 })).length > 0
 
-  /** What is new for a watcher. Remembers how far it has seen. */
+  /** Reads what is new for a watcher, and notes in it how far it has seen. */
   async function readChange(watcher: Watcher, after: number) {
     const id = toId(watcher.id)
     const range = rangeValues({ after, limit: maxWatched })
     const rows = watcher.inboxOnly
       ? await tables.read(inboxSql(schema), [id])
       : await tables.read(changeSql(schema), [id, ...range])
-    const { entries, inbox, mail } = changeOf(rows)
+    const { entries, inbox, inboxVersion } = changeOf(rows)
     const isGone = !watcher.inboxOnly && entries.length === 0 && after > 0 && !(await hasEntry(watcher.id, after))
     if (isGone) throw new SessionNotFoundError(watcher.id)
     watcher.head = entries.at(-1)?.seq ?? after
-    watcher.mail = mail
+    watcher.inboxVersion = inboxVersion
     return { entries, inbox }
   }
 
@@ -133,31 +133,32 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
 
     async append(id, entries, fence) {
       const { epoch, head, holder = id, parent, base } = fence
-      const optional = (session: string | undefined): string | null => (session === undefined ? null : toId(session))
-      const ids = [toId(id), toId(holder), optional(parent), optional(base)]
+      const idOrNull = (session: string | undefined): string | null => (session === undefined ? null : toId(session))
+      const ids = [toId(id), toId(holder), idOrNull(parent), idOrNull(base)]
       const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [toKey(entry.clientKey)] : []))
       const bodies = entries.map((entry) => JSON.stringify(entry))
       const before = entries.length > 0 ? await summaries.before(id, fence) : undefined
-      const summary =
-        before &&
-        applyEntries(
-          before,
-          entries,
-          bodies.reduce((size, body) => size + body.length, 0),
-        )
+      const size = bodies.reduce((sum, body) => sum + body.length, 0)
+      const summary = before && applyEntries(before, entries, size)
       const rows = [entries.map((entry) => toText(entry.id)), bodies, keys].map(toList)
       failpoint('postgres.append.before', entries)
-      const [row] = await tables.write(appendSql(schema), [...ids, epoch, head, ...rows, ...(await listedAs(summary))])
+      const [row] = await tables.write(appendSql(schema), [
+        ...ids,
+        epoch,
+        head,
+        ...rows,
+        ...(await summaryValues(summary)),
+      ])
       failpoint('postgres.append.after', entries)
       if (row?.outcome === 'taken') {
         const error = leaseTaken(holder, row)
-        looks.lose(epoch, error)
+        poller.loseLease(epoch, error)
         throw error
       }
       if (row?.outcome === 'moved')
         throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
       if (summary) summaries.remember(id, epoch, summary)
-      looks.wake(id, 'entries')
+      poller.wake(id, 'entries')
       notices.add(id)
     },
 
@@ -179,30 +180,30 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       await tables.write(`select ${schema}.delete_2($1::text)`, [toId(id)])
       failpoint('postgres.delete.after')
       summaries.forget(id)
-      looks.wake(id, 'inbox')
+      poller.wake(id, 'inbox')
       notices.add(id)
     },
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false, ofProcess = false }) {
       if (epoch !== undefined && ttlMs === 0) {
-        looks.drop(epoch)
+        poller.dropLease(epoch)
         summaries.forget(id)
       }
-      const isOwn = ofProcess && ttlMs > 0
-      const values = [toId(id), toText(owner), ttlMs, epoch ?? null, takeOver, create, processId, isOwn, now()]
+      const isKeptByPoller = ofProcess && ttlMs > 0
+      const values = [toId(id), toText(owner), ttlMs, epoch ?? null, takeOver, create, processId, isKeptByPoller, now()]
       const [row] = await tables.write(leaseSql(schema), values)
       failpoint('postgres.lease.after')
       if (row?.outcome === 'missing') throw new SessionNotFoundError(id)
       if (row?.outcome === 'busy') throw sessionBusy(id, fromText(String(row.writer)), Number(row.began))
       if (row?.outcome !== 'done') {
         const error = leaseTaken(id, row)
-        if (epoch !== undefined) looks.lose(epoch, error)
+        if (epoch !== undefined) poller.loseLease(epoch, error)
         throw error
       }
       const taken = leaseIn(row)
       if (epoch !== undefined) return taken
       if (row.summary !== null) summaries.remember(id, taken.epoch, parseStored(row.summary) as StoredSummary)
-      return isOwn ? { ...taken, lost: looks.hold(taken.epoch, { id, ttlMs }) } : taken
+      return isKeptByPoller ? { ...taken, lost: poller.keepLease(taken.epoch, { id, ttlMs }) } : taken
     },
 
     async send(id, item, { transaction } = {}) {
@@ -215,7 +216,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       if (!row?.sent) throw new SessionNotFoundError(id)
       failpoint('postgres.send.after')
       const tell = (): void => {
-        looks.wake(id, 'inbox')
+        poller.wake(id, 'inbox')
         notices.add(id)
       }
       // Of a foreign transaction only the process that holds the lease is told, by the commit.
@@ -224,13 +225,13 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     },
 
     watch(id, { after = 0, signal, inboxOnly = false }) {
-      toId(id)
+      toId(id) // throws if no session can have this id
       const { closing } = database
       let wake = (): void => {}
-      const watcher: Watcher = { id, head: after, mail: '', inboxOnly, wake: () => wake() }
+      const watcher: Watcher = { id, head: after, inboxVersion: '', inboxOnly, wake: () => wake() }
       const subscribe = (listener: () => void): (() => void) => {
         wake = listener
-        return looks.add(watcher)
+        return poller.addWatcher(watcher)
       }
       const poll = (from: number) =>
         orAborted(orAborted(readChange(watcher, from), signal), closing).catch((error) => {
@@ -248,7 +249,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     },
 
     async close() {
-      const leaving = looks.close() ? database.query(leaveSql(schema), [processId]).catch(() => {}) : undefined
+      const leaving = poller.close() ? database.query(leaveSql(schema), [processId]).catch(() => {}) : undefined
       const noticing = notices.close()
       await Promise.all([leaving, noticing, database.close(), listener?.close()])
     },
@@ -276,8 +277,8 @@ const leaseSql = (schema: string): string =>
 const leaveSql = (schema: string): string =>
   `with given as (delete from ${schema}.lease where process = $1 and expires is null) delete from ${schema}.process where id = $1`
 
-/** The summary and what lists need of it, for the parameters of an append. */
-async function listedAs(summary: StoredSummary | undefined): Promise<readonly unknown[]> {
+/** The parameters of an append that hold the summary, and what lists are sorted and filtered by. */
+async function summaryValues(summary: StoredSummary | undefined): Promise<readonly unknown[]> {
   if (!summary) return [null, null, '{}', null, null]
   const facets = toList(await facetsOf(summary))
   return [JSON.stringify(summary), stateOf(summary), facets, summary.createdAt, summary.updatedAt]

@@ -10,7 +10,7 @@ function pollerOf(stamps: Map<string, SessionStamp>) {
   const poller = new SharedPoller({
     clock,
     everyMs: 200,
-    async look(ids) {
+    async readStamps(ids) {
       looks.push(ids)
       return new Map(stamps)
     },
@@ -67,7 +67,7 @@ test('a watcher is woken by the next look after it came, for it may have missed 
 test('changes of the own store object wake at once, and a look that fails wakes all', async () => {
   const clock = fakeClock()
   const woken: string[] = []
-  const poller = new SharedPoller({ clock, everyMs: 200, look: () => Promise.reject(new Error('gone')) })
+  const poller = new SharedPoller({ clock, everyMs: 200, readStamps: () => Promise.reject(new Error('gone')) })
   const removals = [
     poller.add('a', { wake: () => woken.push('all of a'), inboxOnly: false }),
     poller.add('a', { wake: () => woken.push('inbox of a'), inboxOnly: true }),

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 
-/** What a store knows about a watched session without reading it: texts that change with its entries and its messages. */
+/** What a store knows about a watched session without reading it: texts that change with its entries and its messages. Their content means nothing else. */
 export interface SessionStamp {
   readonly entries: string
   readonly inbox: string
@@ -8,10 +8,10 @@ export interface SessionStamp {
 
 interface SharedPollerOptions {
   readonly clock: Clock
-  /** The interval between two looks. */
+  /** The interval between two polls. */
   readonly everyMs: number
   /** The stamps of these sessions, or of some of them. Undefined if nothing in the store has changed. */
-  readonly look: (ids: readonly string[]) => Promise<ReadonlyMap<string, SessionStamp> | undefined>
+  readonly readStamps: (ids: readonly string[]) => Promise<ReadonlyMap<string, SessionStamp> | undefined>
 }
 
 interface Watcher {
@@ -20,16 +20,16 @@ interface Watcher {
 }
 
 /**
- * Wakes the watchers of a store: at once for what this store object writes, and by one look per interval, at all sessions that
- * are watched, for what others write.
+ * Wakes the watchers of a store: at once for what this store object writes; for what others write, by one poll per interval
+ * for all sessions that are watched.
  */
 export class SharedPoller {
   readonly #options: SharedPollerOptions
   readonly #watchers = new Map<string, Set<Watcher>>()
-  /** As of the last look. A session that is missing here counts as changed when it is looked at. */
+  /** As of the last poll. A session that is missing here counts as changed in the next one. */
   readonly #stamps = new Map<string, SessionStamp>()
   #cancelTimer: (() => void) | undefined
-  #isLooking = false
+  #isPolling = false
 
   constructor(options: SharedPollerOptions) {
     this.#options = options
@@ -39,8 +39,8 @@ export class SharedPoller {
   add(id: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(id) ?? new Set()
     this.#watchers.set(id, watchers.add(watcher))
-    this.#stamps.delete(id) // the new watcher has not seen what the last look saw
-    this.#lookLater()
+    this.#stamps.delete(id) // the new watcher has not seen what the last poll found
+    this.#pollLater()
     return () => {
       watchers.delete(watcher)
       if (watchers.size > 0 || this.#watchers.get(id) !== watchers) return
@@ -60,22 +60,22 @@ export class SharedPoller {
     this.#cancelTimer = undefined
   }
 
-  #lookLater(): void {
-    if (this.#isLooking || this.#cancelTimer || this.#watchers.size === 0) return
-    this.#cancelTimer = this.#options.clock.timer(this.#options.everyMs, () => void this.#lookNow())
+  #pollLater(): void {
+    if (this.#isPolling || this.#cancelTimer || this.#watchers.size === 0) return
+    this.#cancelTimer = this.#options.clock.timer(this.#options.everyMs, () => void this.#pollNow())
   }
 
-  async #lookNow(): Promise<void> {
+  async #pollNow(): Promise<void> {
     this.#cancelTimer = undefined
-    this.#isLooking = true
+    this.#isPolling = true
     try {
-      this.#compare(await this.#options.look([...this.#watchers.keys()]))
+      this.#compare(await this.#options.readStamps([...this.#watchers.keys()]))
     } catch {
       // The watchers read, and report the error.
       for (const id of this.#watchers.keys()) this.wake(id, 'inbox')
     }
-    this.#isLooking = false
-    this.#lookLater()
+    this.#isPolling = false
+    this.#pollLater()
   }
 
   #compare(stamps: ReadonlyMap<string, SessionStamp> | undefined): void {

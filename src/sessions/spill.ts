@@ -15,11 +15,11 @@ export interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
 
 /** A store whose large entries `withSpill` keeps in blobs. */
 export interface SpillingStore extends Omit<SessionStore, 'append'> {
-  append(sessionId: string, entries: readonly LogEntry[], fence: Fence, spilled: Spilled): Promise<void>
+  append(sessionId: string, entries: readonly LogEntry[], fence: Fence, content: AppendContent): Promise<void>
 }
 
-/** What a store gets with the entries of an append. */
-export interface Spilled {
+/** The full content of an append. A store gets it with the entries, of which large ones are replaced by stubs. */
+export interface AppendContent {
   /** The entries as the caller gave them, with nothing in blobs. The summary is computed from them. */
   readonly originalEntries: readonly LogEntry[]
   /** The blobs that the entries name. They must be durable before the entries are, or together with them. */

@@ -72,7 +72,7 @@ export interface SqliteStore extends SessionStore {
 
 /**
  * Sessions in an SQLite file. It is opened on first use and stays open until `close()`. After a process ended without
- * `close()`, the next one checks the file (up to 256 MB). A file that was found to be damaged is not written to: its
+ * `close()`, the next process checks the file for damage, unless it is larger than 256 MB. A file that was found to be damaged is not written to: its
  * readable parts can be read, and `rescueSqlite` copies them into a new file.
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
@@ -80,8 +80,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { allowNetworkFileSystem = false, readMountTable } = options
   checkOptions(options)
   const path = resolve(options.path)
-  const poller = new SharedPoller({ clock, everyMs: pollMs, look: lookAt })
-  let version: unknown
+  const poller = new SharedPoller({ clock, everyMs: pollMs, readStamps })
+  let lastDataVersion: unknown
   const closing = new AbortController()
   let opened: Opened | undefined
   let opening: Promise<Opened> | undefined
@@ -110,12 +110,15 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return database.connection.write(() => work(database))
   }
 
-  /** The stamps of watched sessions, if another connection has written since the last look. */
-  async function lookAt(ids: readonly string[]) {
+  /**
+   * The stamps of watched sessions: texts that change with their entries and messages. Undefined if no other connection has
+   * written since the last poll.
+   */
+  async function readStamps(ids: readonly string[]) {
     const { connection } = opened ?? (await open())
     const current = connection.dataVersion()
-    if (current !== undefined && current === version) return undefined
-    version = current
+    if (current !== undefined && current === lastDataVersion) return undefined
+    lastDataVersion = current
     return connection.read(() => stampsOf(connection, ids))
   }
 
@@ -123,14 +126,14 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     new LeaseLiveness(connection, instance, clock.now())
 
   return withSpill({
-    async append(id, entries, fence, spilled) {
+    async append(id, entries, fence, content) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
       failpoint('sqlite.append.begin', entries)
       const origin = fence.base === undefined ? undefined : await forkOriginOf(read, fence.base, fence.head)
-      const known = await write(({ connection, rows }) =>
-        appendEntries(connection, rows, { id, entries, bodies, spilled, fence, origin }),
+      const appended = await write(({ connection, rows }) =>
+        appendEntries(connection, rows, { id, entries, bodies, content, fence, origin }),
       )
-      if (known) opened?.rows.remember(id, known)
+      if (appended) opened?.rows.remember(id, appended)
       failpoint('sqlite.append.afterCommit', entries)
       poller.wake(id, 'entries')
     },
@@ -153,7 +156,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async delete(id) {
       const deleted = await write(({ connection }) => deleteTree(connection, id))
-      for (const deletedId of deleted) poller.wake(deletedId, 'inbox')
+      for (const deletedId of deleted) poller.wake(deletedId, 'inbox') // wakes those that wait for entries too
     },
 
     async lease(id, request) {
@@ -161,7 +164,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      if (outcome instanceof AgentError) throw outcome
+      if (outcome instanceof AgentError) throw outcome // only now: a throw inside would roll the transaction back
       return outcome
     },
 
@@ -178,9 +181,10 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const poll = (seen: number): Promise<StoreChange> =>
         read(({ connection, rows }) => {
           const row = rows.find(id)
-          if (!inboxOnly && seen > (row?.head ?? 0)) throw new SessionNotFoundError(id)
+          if (!inboxOnly && seen > (row?.head ?? 0)) throw new SessionNotFoundError(id) // deleted since
           if (!row) return { entries: [], inbox: [] }
-          const span = spanOf({ after: seen, limit: pieceSize }, inboxOnly ? 0 : row.head)
+          const lastWanted = inboxOnly ? 0 : row.head // up to 0: no entries
+          const span = spanOf({ after: seen, limit: pieceSize }, lastWanted)
           return { entries: readSpan(connection, row, span).entries, inbox: readInbox(connection, row) }
         })
       const subscribe = (wake: () => void): (() => void) => poller.add(id, { wake, inboxOnly })
@@ -231,6 +235,7 @@ interface Opened extends OpenDatabase {
   readonly rows: SessionRows
 }
 
+/** An absent option passes; the defaults here only pass the checks. */
 function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 1 }: SqliteStoreOptions): void {
   if (typeof path !== 'string' || path === '' || path === ':memory:')
     throw new TypeError(`createSqliteStore needs the path of a file, got ${JSON.stringify(path)}`)

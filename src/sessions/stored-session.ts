@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/children.ts'
+import { answerAllChildCalls, answerChildCalls, isChildOf } from '../core/children.ts'
 import { SessionNotFoundError } from '../core/errors.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type {
@@ -120,7 +120,7 @@ class StoredSession extends LeasedLog implements Session {
     await this.whileOpen(async () => {
       if (this.log.transcript.isRunActive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await closeAllChildCalls(this)
+      await answerAllChildCalls(this)
       const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
@@ -171,7 +171,7 @@ class StoredSession extends LeasedLog implements Session {
     this.#madeChildren.add(name)
     const child = await this.#read(id, this)
     await child.recover()
-    if (child.log.head > 0) await child.collectInbox()
+    if (child.log.head > 0) await child.acceptChildInbox()
     return child
   }
 
@@ -293,7 +293,7 @@ class StoredSession extends LeasedLog implements Session {
       if (this.log.transcript.isRunActive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await closeAllChildCalls(this)
+      await answerAllChildCalls(this)
       if (!this.log.transcript.canRewindTo(toSeq)) await this.loadWholeLog()
       await this.log.append({ type: 'rewind', toSeq })
     })
@@ -321,12 +321,12 @@ class StoredSession extends LeasedLog implements Session {
       // In one append: without its ending, the open run would be resumed here.
       const bodies: readonly EntryBody[] = details ? [...ending, { type: 'details', ...details }] : ending
       const added = bodies.map((body, i): LogEntry => ({ ...body, seq: head + i + 1, ...idAndTime() }))
-      await this.share({ base, head, added })
-      this.restart({ ...history, entries: [...history.entries, ...added] })
+      await this.appendFirstOfFork({ base, head, added })
+      this.reloadLog({ ...history, entries: [...history.entries, ...added] })
     })
   }
 
   protected answerChildCalls(callIds: readonly string[]): Promise<void> {
-    return closeChildCalls(this, callIds)
+    return answerChildCalls(this, callIds)
   }
 }

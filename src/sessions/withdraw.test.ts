@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Log } from '../core/log.ts'
 import { textOf } from '../core/turn.ts'
 import { createAgent, createMemoryStore, createSession } from '../index.ts'
-import { scripted } from '../testing/index.ts'
+import { call, scripted, tool } from '../testing/index.ts'
 import { withdraw } from './withdraw.ts'
 
 /** A log whose next write waits until it is let go. */
@@ -51,5 +51,26 @@ test('WB13 a message that is taken back while extensions are asked about the nex
   await agent.run({ prompt: 'Go.' })
   expect(taken[0]).toBe(true)
   expect(session.turns.map((turn) => textOf(turn))).not.toContain('Then.')
+  await agent.destroy()
+})
+
+test('a call that was skipped because of a message is answered as skipped even if the message is taken back before', async () => {
+  const session = await createSession({ store: createMemoryStore() })
+  const look = tool('look', () => 'seen', { isConcurrencySafe: true })
+  const provider = scripted([call('a', 'look'), call('b', 'look')], 'Done.')
+  const agent = createAgent({ provider, session, tools: { look }, behavior: { maxConcurrentTools: 1 } })
+  const gated: string[] = []
+  agent.hooks.hook('tool:gate', async ({ callId }) => {
+    gated.push(callId)
+    await session.send({ clientKey: 'k', mode: 'steer', content: [{ type: 'text', text: 'Wait.' }] })
+  })
+  let taken: Promise<boolean> | undefined
+  session.log.subscribe((entry) => {
+    if (entry.type === 'call_result' && entry.callId === 'a') taken = session.takeBack('k')
+  })
+  await agent.run({ prompt: 'Go.' })
+  const results = session.turns.flatMap(({ content }) => content.filter((block) => block.type === 'tool_result'))
+  const skipped = 'Skipped: the user sent a new message'
+  expect([await taken, gated, results.map(({ output }) => output)]).toEqual([true, ['a'], [skipped, skipped]])
   await agent.destroy()
 })

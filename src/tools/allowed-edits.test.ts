@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyAllowed, type EditTools } from './allowed-edits.ts'
+import { applyAllowed, type EditFunctions } from './allowed-edits.ts'
 import type { EditInput } from './edit-file.ts'
 import { replaceText } from './matching/replace.ts'
 import { countedDiff } from './text/diff.ts'
 
-const tools: EditTools = {
+const tools: EditFunctions = {
   apply: (text, { old_string, new_string, replace_all: all = false }) =>
     replaceText(text, { old: old_string, new: new_string, all }),
   diffOf: (before, after, options) => countedDiff('a', before, after, options),

@@ -6,7 +6,7 @@ import type { CountedDiff, DiffOptions } from './text/diff.ts'
 export type Apply = (text: string, input: EditInput) => Replaced | NotReplaced
 
 /** What is needed to make edits in a text. */
-export interface EditTools {
+export interface EditFunctions {
   readonly apply: Apply
   readonly diffOf: (before: string, after: string, options?: DiffOptions) => Promise<CountedDiff>
   /** Called after each edit, so that other work can run. */
@@ -30,7 +30,7 @@ export async function applyAllowed(
   before: string,
   inputs: readonly EditInput[],
   decisions: readonly EditDecision[],
-  tools: EditTools,
+  tools: EditFunctions,
 ): Promise<AllowedEdits> {
   const appliedEdits: EditSummary[] = []
   const outcomes: EditOutcome[] = []
@@ -63,7 +63,7 @@ async function applyAsShown(
   text: string,
   input: EditInput,
   { shown, seen }: ShownEdit,
-  { apply, diffOf }: EditTools,
+  { apply, diffOf }: EditFunctions,
 ): Promise<Replaced | NotReplaced> {
   if (shown === text) return seen
   const result = apply(text, input)

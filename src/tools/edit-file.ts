@@ -8,7 +8,7 @@ import type {
   ToolPreview,
   TouchedFile,
 } from '../core/tool.ts'
-import { type Apply, applyAllowed, type EditTools } from './allowed-edits.ts'
+import { type Apply, applyAllowed, type EditFunctions } from './allowed-edits.ts'
 import { type CurrentFile, changeFile, maxEditableBytes, noSuchFile, previewFile } from './keyed-write.ts'
 import type { NotReplaced, Replaced, ReplaceOptions, TextEdit } from './matching/replace.ts'
 import { yieldToEventLoop } from './serial-queue.ts'
@@ -22,7 +22,7 @@ export interface EditInput {
   readonly replace_all?: boolean
 }
 
-/** An edit that was made, without the resulting text: keeping that of every edit would take too much memory. */
+/** An edit that was made. Omits `text`: one full copy of the file per edit would take too much memory. */
 export type EditSummary = Omit<Replaced, 'text'>
 
 /** The outcome of the edits of one call. */
@@ -39,13 +39,13 @@ export interface EditDetails {
   readonly replacements: number
   /** Covers everything that changed in the file. */
   readonly diff: string
-  /** The outcome of each edit, if they were decided about one by one. `edits`, because the log has it under this name. */
+  /** The outcome of each edit, if they were decided about one by one. The field is called `edits` because logs already contain that name. */
   readonly edits?: readonly EditOutcome[]
 }
 
 /**
- * Makes all of the edits, each on the result of the one before, or none. With decisions about them it makes those that
- * were allowed and still can be made. Throws if the file does not exist.
+ * Makes all of the edits, each on the result of the one before, or none. If a person decided about each edit, only the
+ * allowed ones are applied; an allowed edit that no longer matches is skipped. Throws if the file does not exist.
  */
 export async function editFile(
   ctx: ToolContext,
@@ -53,6 +53,7 @@ export async function editFile(
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
 ): Promise<EditsOutcome> {
+  // Set while `changeFile` runs, unless an earlier attempt of this call had written the file: then it asks for no change.
   const computed: { plan?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
@@ -64,10 +65,9 @@ export async function editFile(
   })
   const { file } = changed
   const { plan } = computed
-  // `changeFile` does not ask for a change if an earlier attempt had written the file.
   if (!plan) {
-    const report = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
-    return { type: 'edited by earlier attempt', details: { file, ...report } }
+    const savedOutcomes = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
+    return { type: 'edited by earlier attempt', details: { file, ...savedOutcomes } }
   }
   if (plan.type === 'refused') return plan
   const replacements = plan.appliedEdits.reduce((sum, { count }) => sum + count, 0)
@@ -94,7 +94,9 @@ export async function previewEdits(
 }
 
 const changeOf = ({ diff, added, removed, moreLines = 0 }: CountedDiff): EditPreview => ({
-  ...{ added, removed, diff },
+  added,
+  removed,
+  diff,
   ...(moreLines > 0 && { moreLines }),
 })
 
@@ -166,7 +168,7 @@ interface ComputeOptions {
   readonly diffEachEdit?: boolean
 }
 
-/** Computes the diff too: after the file is written, nothing slow may delay the answer. */
+/** Also computes the diff now, before the write, so that the call can return right after the write. */
 async function computeEdits(
   file: LosslessText,
   path: string,
@@ -176,8 +178,8 @@ async function computeEdits(
 ): Promise<ComputedEdits | Refusal> {
   const { replaceText } = await import('./matching/replace.ts')
   const options: ReplaceOptions = {
-    display: file.display,
-    // A character takes at least one byte, so a longer text is too large as well.
+    display: file.decodeForDisplay,
+    // The limit is in bytes; used as a limit in characters it is a cheap early check, because each character is at least one byte.
     maxLength: maxEditableBytes,
     reportLines: inputs.length === 1,
   }
@@ -185,7 +187,7 @@ async function computeEdits(
   const apply: Apply = (text, input) => applyEdit(file, text, input, replace)
   const yieldIfDue = yielderOf(signal)
   const diffOf = (before: string, after: string, more?: DiffOptions): Promise<CountedDiff> =>
-    countedDiff(path, file.display(before), file.display(after), more)
+    countedDiff(path, file.decodeForDisplay(before), file.decodeForDisplay(after), more)
   const result = decisions
     ? await applyAllowed(file.text, inputs, decisions, { apply, yieldIfDue, diffOf })
     : await applyAll(file.text, inputs, { apply, yieldIfDue, ...(diffEachEdit && { diffOf }) })
@@ -197,7 +199,7 @@ async function computeEdits(
 async function applyAll(
   before: string,
   inputs: readonly EditInput[],
-  { apply, yieldIfDue, diffOf }: Pick<EditTools, 'apply' | 'yieldIfDue'> & Partial<Pick<EditTools, 'diffOf'>>,
+  { apply, yieldIfDue, diffOf }: Pick<EditFunctions, 'apply' | 'yieldIfDue'> & Partial<Pick<EditFunctions, 'diffOf'>>,
 ): Promise<Refusal | (Pick<ComputedEdits, 'text' | 'appliedEdits' | 'editDiffs'> & { readonly type: 'applied' })> {
   const appliedEdits: EditSummary[] = []
   const editDiffs: CountedDiff[] = []
@@ -248,15 +250,15 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // The file mixes encodings. If old_string has non-ASCII characters and matches, that part is UTF-8. If it is plain ASCII,
-  // it does not show how to encode non-ASCII new text.
+  // The file mixes encodings. This place is known to be UTF-8 only if old_string has non-ASCII characters, which match as
+  // UTF-8. If old_string is ASCII, it is unknown how to encode non-ASCII text in new_string.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',
       reason:
         'new_string has non-ASCII characters, and parts of the file are not UTF-8, so their encoding here is unknown; use a command instead',
     }
-  const result = replace(text, { old: file.toFileText(old_string), new: file.toFileText(new_string), all })
+  const result = replace(text, { old: file.encodeAsFileText(old_string), new: file.encodeAsFileText(new_string), all })
   if (result.type === 'replaced' || !old_string.includes('\uFFFD')) return result
   return {
     ...result,

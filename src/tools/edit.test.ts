@@ -364,7 +364,7 @@ test('an edit that runs again after a crash is made once', async () => {
     },
   }
   const { output, details } = await run({ old_string: 'one', new_string: 'one one' }, { tool: twice })
-  expect(output).toBe('Edited a.txt (it was done before the interruption)')
+  expect(output).toBe('Edited a.txt (an earlier attempt of this call had already done it)')
   expect(held('a.txt')).toBe('one one\n')
   expect(details.file?.digest).toBe(digestOf('one one\n'))
 })

@@ -8,7 +8,7 @@ import {
   previewEdits,
   refuseUnpairedSurrogates,
 } from './edit-file.ts'
-import { namedLines } from './matching/text-lines.ts'
+import { formatLineNumbers } from './matching/text-lines.ts'
 
 const description = `Replaces a piece of text in a file.
 old_string must be in the file exactly once, including its indentation: include surrounding lines until it is unique, or set replace_all to replace every occurrence.
@@ -45,14 +45,14 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
     if (outcome.type === 'refused') throw refused(path, outcome.reason)
     const { type, details } = outcome
     if (type === 'edited by earlier attempt')
-      return { output: `Edited ${path} (it was done before the interruption)`, details }
+      return { output: `Edited ${path} (an earlier attempt of this call had already done it)`, details }
     return { output: answer(path, outcome.appliedEdits[0]!), details }
   },
 }
 
 const refused = (path: string, reason: string): Error => new Error(`"${path}" was left as it is: ${reason}`)
 
-function answer(path: string, { count, lines, moreLines, note }: EditSummary): string {
-  const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, moreLines)})`
+function answer(path: string, { count, lineNumbers, moreLines, note }: EditSummary): string {
+  const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${formatLineNumbers(lineNumbers, moreLines)})`
   return note === undefined ? done : `${done}\n${note}`
 }

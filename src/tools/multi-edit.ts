@@ -60,7 +60,7 @@ export const multiEdit: ToolDef<MultiEditInput> = {
     const { type, details } = outcome
     if (details.edits) return decidedAnswer(path, details.edits, details)
     if (type === 'edited by earlier attempt')
-      return { output: `Edited ${path} (it was done before the interruption)`, details }
+      return { output: `Edited ${path} (an earlier attempt of this call had already done it)`, details }
     return { output: answer(path, outcome.appliedEdits, outcome.details), details }
   },
 }

@@ -40,9 +40,9 @@ test('FD-08 without room an append is refused as a whole, what was there is read
   const big = [entry(2), entry(3, 'x'.repeat(100_000))]
   const append = () => {
     const bodies = big.map((one) => JSON.stringify(one))
-    const spilled = { originalEntries: big, blobs: [] }
+    const content = { originalEntries: big, blobs: [] }
     return connection.write(() =>
-      appendEntries(connection, rows, { id: 's', entries: big, bodies, spilled, fence: { epoch, head: 1 } }),
+      appendEntries(connection, rows, { id: 's', entries: big, bodies, content, fence: { epoch, head: 1 } }),
     )
   }
   const { page_count: pages } = connection.statement('PRAGMA page_count').get() as { page_count: number }

@@ -30,12 +30,12 @@ const changes = {
   edit: [
     { path: 'a.txt', old_string: 'one', new_string: 'new one' },
     'new one\n',
-    /^Edited a\.txt \(it was done before/,
+    /^Edited a\.txt \(an earlier attempt/,
   ],
   multi_edit: [
     { path: 'a.txt', edits: [{ old_string: 'one', new_string: 'new one' }] },
     'new one\n',
-    /^Edited a\.txt \(it was done before the interruption\)$/,
+    /^Edited a\.txt \(an earlier attempt of this call had already done it\)$/,
   ],
 } as const
 

@@ -50,7 +50,7 @@ test.each([
 test('HK06 an approved change that was made before its process died is reported as made, and not asked about again', async () => {
   const { folder, content } = await project()
   expect(await inProcess(folder, 'written', 'all')).toBe('SIGKILL')
-  const results = ['Edited a.txt (it was done before the interruption)']
+  const results = ['Edited a.txt (an earlier attempt of this call had already done it)']
   expect(await inProcess(folder, 'resumed')).toEqual({ status: 'completed', results })
   expect(await content()).toBe('1\n2\n3\n')
 })

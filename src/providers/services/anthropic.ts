@@ -14,7 +14,7 @@ export interface AnthropicOptions extends ServiceOptions {
   readonly contextManagement?: Readonly<Record<string, unknown>>
   /** The `anthropic-version` header. Default: the newest for Anthropic itself, `2023-06-01` for compatible services. */
   readonly version?: string
-  /** The OAuth endpoints that renew `access`. There is no public default. */
+  /** The OAuth endpoints that renew the access token in `access`. There is no public default. */
   readonly oauth?: OAuthEndpoints
 }
 
@@ -25,7 +25,7 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
   // Some base URLs end with `/v1`, which the wire's path already contains.
   const baseURL = (options.baseURL ?? anthropicURL).replace(/\/v1\/*$/, '')
   const version = options.version ?? (new URL(baseURL).origin === anthropicURL ? newestVersion : compatibleVersion)
-  const lookup = { ...lookupFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
+  const credentialLookup = { ...lookupFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
   return createProvider(
     {
       name: 'anthropic',
@@ -38,7 +38,7 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
         adaptiveThinking: true,
         structuredOutput: (model) => traitsOf(model).structuredOutput,
       },
-      credentials: credentialSource(options, lookup),
+      credentials: credentialSource(options, credentialLookup),
       headers(credential) {
         const isOAuth = credential?.kind === 'oauth'
         const betas = new Set([
@@ -53,8 +53,8 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
             (isOAuth ? { authorization: `Bearer ${credential.secret}` } : { 'x-api-key': credential.secret })),
         }
       },
-      fields(written, { model }) {
-        const fields = traitsOf(model).sampling ? written : withoutSampling(written)
+      fields(wireFields, { model }) {
+        const fields = traitsOf(model).acceptsSampling ? wireFields : withoutSampling(wireFields)
         return contextManagement ? { ...fields, context_management: contextManagement } : fields
       },
     },
@@ -76,8 +76,8 @@ const rules: OptionRules<AnthropicOptions> = {
 }
 
 /**
- * Headers that options set, each with its option. The caller must not pass them in `headers`: the service rejects two
- * credentials in one request, for example.
+ * Maps each header we set ourselves to the option that controls it. Callers use that option, not `headers`; two credentials in
+ * one request, for instance, are rejected.
  */
 const ownHeaders = {
   'x-api-key': 'apiKey',

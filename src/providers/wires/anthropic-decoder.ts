@@ -44,7 +44,10 @@ export class AnthropicDecoder implements Decoder {
     }
   }
 
-  /** The output is estimated until `message_delta` counts it: before, the service has counted only the first token. */
+  /**
+   * Until `message_delta` arrives, the service's output count covers only the first token, so the output is estimated from the
+   * received text.
+   */
   usage(): TurnUsage | undefined {
     if (Object.keys(this.#usage).length === 0) return undefined
     const counted = usageOf(this.#usage)
@@ -171,7 +174,7 @@ const stopReasons: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['refusal', 'refusal'],
 ])
 
-/** Overload and outages may happen after the reply has begun. */
+/** Converts an `error` event of the stream. It has no HTTP status, so one is derived from its type. */
 function errorOf(error: { type?: unknown; message?: unknown } | undefined): StreamError {
   const code = typeof error?.type === 'string' ? error.type : 'error'
   const message = typeof error?.message === 'string' ? error.message : code
@@ -217,7 +220,7 @@ type StreamEvent =
 
 export const wireName = 'anthropic-messages'
 
-/** Marks a signature that holds redacted thinking, for which there is no block type. */
+/** The log has no block type for redacted thinking: it is stored as a thinking block whose signature has this prefix. */
 export const redactedPrefix = 'redacted_thinking:'
 
 /** A block as received so far. */
@@ -269,13 +272,13 @@ function contentOf(block: Block): ModelReply['content'][number] {
     }
     default: {
       // A server-side block: kept whole and sent back unchanged.
-      const whole = text === '' ? raw : { ...raw, input: parsed(text) }
+      const whole = text === '' ? raw : { ...raw, input: parseOrEmpty(text) }
       return { type: 'text', text: '', ...withProviderData(wireName, { block: whole }) }
     }
   }
 }
 
-function parsed(text: string): unknown {
+function parseOrEmpty(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

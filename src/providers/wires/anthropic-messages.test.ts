@@ -134,8 +134,14 @@ describe('a request', () => {
     ['claude-sonnet-5', false, true, 'adaptive', false, ['low', 'medium', 'high', 'xhigh', 'max']],
     ['claude-fable-5', false, true, 'always', false, ['low', 'medium', 'high', 'xhigh', 'max']],
     ['claude-mythos-5-1', false, true, 'always', false, ['low', 'medium', 'high', 'xhigh', 'max']],
-  ])('knows what %s takes', (model, budgets, adaptive, defaultThinking, sampling, efforts) => {
-    expect(traitsOf(model)).toMatchObject({ budgets, adaptive, defaultThinking, sampling, efforts })
+  ])('knows what %s takes', (model, acceptsBudgets, acceptsAdaptive, defaultThinking, acceptsSampling, efforts) => {
+    expect(traitsOf(model)).toMatchObject({
+      acceptsBudgets,
+      acceptsAdaptive,
+      defaultThinking,
+      acceptsSampling,
+      efforts,
+    })
   })
 
   const forced = { tools, toolChoice: { name: 'weather' }, thinking: 'high' } as const

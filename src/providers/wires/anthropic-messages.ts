@@ -26,7 +26,8 @@ export function anthropicMessages(): Wire {
     fields: writeFields,
     writeMessage,
     withCacheBreakpoint: withBreakpoint,
-    // Adds the breakpoint to a message that is serialized already: `text` goes in before its final `}]}`.
+    // For a message that is already a JSON string: inserts `text` before its last `end`, which adds `cache_control` to the
+    // last content part.
     breakpointPatch: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
     decoder: () => new AnthropicDecoder(),
     readError,
@@ -47,7 +48,7 @@ const rules: WireRules = {
   endsWithUser: true,
 }
 
-/** The order of tools, system and messages must stay: a prompt is cached in this order. */
+/** Do not reorder: the prompt cache is a prefix of tools, then system, then messages. */
 function writeFields(request: ModelRequest): Fields {
   const { model, system, tools, cache } = request
   return {
@@ -80,23 +81,27 @@ function writeGenerationFields(request: ModelRequest): Fields {
   const format = outputSchema && forcedTool === undefined && traits.structuredOutput && outputFormat(outputSchema)
   // A model that is forced to call a tool must not think first; one that always thinks cannot be forced.
   const isForced = forcedTool !== undefined && traits.defaultThinking !== 'always'
-  const choice =
-    (isForced && { tool_choice: { type: 'tool', name: forcedTool } }) ||
-    (toolChoice === 'none' && request.tools.length > 0 && { tool_choice: { type: 'none' } })
-  const shared = { ...choice, ...(format && { output_config: { format } }) }
-  const withDefaults = { max_tokens: maxTokens, ...shared }
+  const shared = {
+    ...(isForced && { tool_choice: { type: 'tool', name: forcedTool } }),
+    ...(toolChoice === 'none' && request.tools.length > 0 && { tool_choice: { type: 'none' } }),
+    ...(format && { output_config: { format } }),
+  }
+  const withoutThinkingField = { max_tokens: maxTokens, ...shared }
+  // A model that thinks by default must be told not to.
   const withoutThinking = {
-    ...withDefaults,
+    ...withoutThinkingField,
     ...(traits.defaultThinking === 'adaptive' && { thinking: { type: 'disabled' } }),
   }
   if (thinking === 'off' || isForced) return withoutThinking
   const adaptive = { type: 'adaptive', ...(traits.hidesThinking && { display: 'summarized' }) }
-  if (thinking === 'adaptive') return traits.adaptive ? { ...withDefaults, thinking: adaptive } : withoutThinking
+  if (thinking === 'adaptive')
+    return traits.acceptsAdaptive ? { ...withoutThinkingField, thinking: adaptive } : withoutThinking
 
   // Thinking counts as output, so its budget is added to `max_tokens`.
   const budget = Math.max(request.thinkingBudget ?? thinkingBudgets[thinking], minThinkingBudget)
   const withBudget = { ...shared, max_tokens: maxTokens + budget }
-  if (traits.budgets) return { ...withBudget, thinking: { type: 'enabled', budget_tokens: budget } }
+  if (traits.acceptsBudgets) return { ...withBudget, thinking: { type: 'enabled', budget_tokens: budget } }
+  // The other models take an effort in place of a budget.
   const effort = effortFor[thinking]
   const config = { ...(format && { format }), ...(traits.efforts.includes(effort) && { effort }) }
   return { ...withBudget, thinking: adaptive, ...(Object.keys(config).length > 0 && { output_config: config }) }
@@ -112,11 +117,11 @@ function outputFormat(outputSchema: JsonSchema): object | undefined {
 
 function writeMessage({ role, content }: Message): readonly WireItem[] {
   const parts: object[] = []
-  const sourceIndexes: number[] = []
+  const sourceBlockIndexes: number[] = []
   const mediaOfFailedCalls: [object, number][] = []
   for (const [i, block] of content.entries()) {
     parts.push(writeBlock(block))
-    sourceIndexes.push(i)
+    sourceBlockIndexes.push(i)
     // The result of a failed call must not contain images: they are added after all results.
     if (block.type === 'tool_result' && block.isError)
       mediaOfFailedCalls.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
@@ -124,9 +129,9 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
   if (mediaOfFailedCalls.length > 0) {
     const end = content.findLastIndex(({ type }) => type === 'tool_result') + 1
     parts.splice(end, 0, ...mediaOfFailedCalls.map(([part]) => part))
-    sourceIndexes.splice(end, 0, ...mediaOfFailedCalls.map(([, i]) => i))
+    sourceBlockIndexes.splice(end, 0, ...mediaOfFailedCalls.map(([, i]) => i))
   }
-  return parts.length === 0 ? [] : [{ json: { role, content: parts }, blocks: sourceIndexes }]
+  return parts.length === 0 ? [] : [{ json: { role, content: parts }, blocks: sourceBlockIndexes }]
 }
 
 function writeBlock(block: SessionContentBlock): object {
@@ -199,10 +204,11 @@ function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   return [...items.slice(0, -1), { json: { ...last.json, content: marked }, blocks: last.blocks }]
 }
 
-/** Reads `{ error: { type, message, details } }`, or the error of a gateway. */
+/** Reads `{ error: { type, message, details } }`. A gateway may send the inner object alone, or a text. */
 function readError(body: unknown): WireError {
   const { error = body } = (body ?? {}) as { error?: unknown }
-  const { type, message, details } = (typeof error === 'object' ? (error ?? {}) : { message: error }) as RawError
+  const fields = typeof error === 'object' ? error : { message: error }
+  const { type, message, details } = (fields ?? {}) as RawError
   const code = details?.error_code ?? type
   const isQuota = type === 'billing_error' || code === 'enforced_spend_limit_reached'
   return {

@@ -5,12 +5,13 @@ type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 /** What a family of models accepts; every other combination is refused with a 400. */
 interface ModelTraits {
   /** `thinking: { type: 'enabled', budget_tokens }`. */
-  readonly budgets: boolean
-  readonly adaptive: boolean
+  readonly acceptsBudgets: boolean
+  /** `thinking: { type: 'adaptive' }`. */
+  readonly acceptsAdaptive: boolean
   /** What the model does without a `thinking` field. `always` cannot be turned off. */
   readonly defaultThinking: 'off' | 'adaptive' | 'always'
   /** `temperature`, `top_p`, `top_k`. */
-  readonly sampling: boolean
+  readonly acceptsSampling: boolean
   readonly efforts: readonly Effort[]
   /** Sends its thinking only if `display` is set. */
   readonly hidesThinking: boolean
@@ -22,17 +23,23 @@ const upToMax = ['low', 'medium', 'high', 'max'] as const
 const all = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 const classic: ModelTraits = {
-  budgets: true,
-  adaptive: false,
+  acceptsBudgets: true,
+  acceptsAdaptive: false,
   defaultThinking: 'off',
-  sampling: true,
+  acceptsSampling: true,
   efforts: [],
   hidesThinking: false,
   structuredOutput: false,
 }
 const of4_5: ModelTraits = { ...classic, structuredOutput: true }
-const of4_6: ModelTraits = { ...of4_5, adaptive: true, efforts: upToMax }
-const of4_7: ModelTraits = { ...of4_6, budgets: false, sampling: false, efforts: all, hidesThinking: true }
+const of4_6: ModelTraits = { ...of4_5, acceptsAdaptive: true, efforts: upToMax }
+const of4_7: ModelTraits = {
+  ...of4_6,
+  acceptsBudgets: false,
+  acceptsSampling: false,
+  efforts: all,
+  hidesThinking: true,
+}
 const of5: ModelTraits = { ...of4_7, defaultThinking: 'adaptive' }
 const alwaysThinking: ModelTraits = { ...of4_7, defaultThinking: 'always' }
 

@@ -8,7 +8,7 @@ export const wireName = 'openai-chat'
 /** Decodes the chunks of a chat completion, of OpenAI and compatible services. */
 export class ChatDecoder implements Decoder {
   readonly #calls: Call[] = []
-  /** In the order of their `tool_start`: calls without an id are identified by it. */
+  /** The calls whose `tool_start` was pushed, in that order. It identifies calls without an id. */
   readonly #announced: Call[] = []
   readonly #details: Detail[] = []
   #thinking = ''
@@ -19,7 +19,7 @@ export class ChatDecoder implements Decoder {
   #isRefused = false
   #isStarted = false
   #isOver = false
-  #id: unknown
+  #replyId: unknown
   readonly #usageOptions: UsageOptions
 
   constructor(usageOptions: UsageOptions = {}) {
@@ -34,7 +34,7 @@ export class ChatDecoder implements Decoder {
       throw readFailure(choice?.error ? choice : chunk)
     if (!this.#isStarted) out.push({ type: 'start' })
     this.#isStarted = true
-    this.#id ||= chunk.id
+    this.#replyId ||= chunk.id
     // Some services send the whole message at once; some repeat it at the end, which is ignored.
     const delta = choice?.delta ?? (this.#isEmpty() ? choice?.message : undefined)
     if (delta) this.#delta(delta, out)
@@ -56,7 +56,7 @@ export class ChatDecoder implements Decoder {
       content: this.#content(),
       usage: usageOf(this.#usage ?? {}, this.#usageOptions),
       stop: this.#stop(),
-      ...replyId(this.#id),
+      ...replyId(this.#replyId),
     })
   }
 
@@ -126,7 +126,10 @@ export class ChatDecoder implements Decoder {
     } else if (args !== '') out.push({ type: 'tool_args', id: call.announcedId, delta: args })
   }
 
-  /** The call that a fragment continues: found by index, else by id, else the last one. */
+  /**
+   * The call that a fragment continues: the one with its id; else the one with its index; else, for a fragment with neither,
+   * the last one.
+   */
   #findCall(index: number | undefined, id: string, name: string): Call | undefined {
     const calls = this.#calls
     if (id !== '') {
@@ -147,6 +150,7 @@ export class ChatDecoder implements Decoder {
     if (call.args !== '') out.push({ type: 'tool_args', id: call.id, delta: call.args })
   }
 
+  /** Notes the finish_reason, or throws if it means a failure. */
   #finished(reason: string): void {
     if (failures.has(reason))
       throw new StreamError(`the service broke its answer off, with finish_reason "${reason}"`, { code: reason })
@@ -159,19 +163,21 @@ export class ChatDecoder implements Decoder {
       ...(field !== undefined && field !== 'reasoning_content' && { field }),
       ...(this.#details.length > 0 && { bound: { details: this.#details } }),
     }
-    const kept = Object.keys(data).length > 0 && withProviderData(wireName, data)
+    const stored = Object.keys(data).length > 0 && withProviderData(wireName, data)
     return [
-      ...(this.#thinking !== '' || kept ? [{ type: 'thinking', text: this.#thinking, ...kept } as const] : []),
+      ...(this.#thinking !== '' || stored ? [{ type: 'thinking', text: this.#thinking, ...stored } as const] : []),
       ...(this.#text !== '' ? [{ type: 'text', text: this.#text } as const] : []),
-      ...this.#inOrder().map(callOf),
+      ...this.#callsInOrder().map(callOf),
     ]
   }
 
   /** In the order of the service's indexes, unless the calls can only be told apart by the order of their `tool_start`. */
-  #inOrder(): readonly Call[] {
+  #callsInOrder(): readonly Call[] {
     const ids = new Set(this.#announced.map(({ announcedId }) => announcedId).filter((id) => id !== ''))
-    const isCounted = ids.size === this.#announced.length && this.#announced.every(({ index }) => index !== undefined)
-    return isCounted ? this.#announced.toSorted((a, b) => a.index! - b.index!) : this.#announced
+    const haveOwnIds = ids.size === this.#announced.length
+    return haveOwnIds && this.#announced.every(({ index }) => index !== undefined)
+      ? this.#announced.toSorted((a, b) => a.index! - b.index!)
+      : this.#announced
   }
 
   /** A reply with calls stops for tool use, whatever its finish_reason, unless it was cut off. */

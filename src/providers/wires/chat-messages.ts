@@ -50,6 +50,7 @@ export function writeAssistant(content: Content, quirks: ChatQuirks): readonly W
     ...writeReasoning(content, quirks),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
+  // All texts are one part on the wire.
   return [{ json, blocks: textBlocks.length > 0 ? textBlocks.slice(0, 1) : callBlocks }]
 }
 

@@ -16,8 +16,8 @@ export function readError(body: unknown): WireError {
 export function readFailure(body: unknown): StreamError {
   const { message, code = 'error', status, isQuota } = readFacts(body)
   // The model wrote a malformed call, which may be right in another attempt.
-  const isWrongCall = code === 'tool_use_failed' || undefined
-  return streamFailure({ message: message ?? code, code, status, retryable: isQuota ? false : isWrongCall })
+  const isRetryable = code === 'tool_use_failed' || undefined
+  return streamFailure({ message: message ?? code, code, status, retryable: isQuota ? false : isRetryable })
 }
 
 interface ErrorFacts {

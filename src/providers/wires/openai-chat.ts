@@ -49,21 +49,21 @@ const rulesFor = ({ idRule, documents, maxImages, toolNameOnResults }: ChatQuirk
 function writeFields(request: ModelRequest, quirks: ChatQuirks): Fields {
   const { model, messages, tools, cache, toolChoice, outputSchema, sessionId } = request
   const { cacheBreakpoints, emptyTools, structuredOutput, streamUsage = true, includeObfuscation, store } = quirks
-  const stream = {
+  const streamOptions = {
     ...(streamUsage && { include_usage: true }),
     ...(includeObfuscation !== undefined && { include_obfuscation: includeObfuscation }),
   }
-  const forced = typeof toolChoice === 'object' && toolChoice
+  const forcedTool = typeof toolChoice === 'object' && toolChoice
   const needsTools = tools.length > 0 || (emptyTools && messages.some(({ content }) => content.some(isCall)))
   return {
     model,
     stream: true,
-    ...(Object.keys(stream).length > 0 && { stream_options: stream }),
+    ...(Object.keys(streamOptions).length > 0 && { stream_options: streamOptions }),
     ...writeThinking(request, quirks),
-    ...(needsTools && { tools: cache && cacheBreakpoints ? markedTools(tools) : plainTools(tools) }),
-    ...(forced && { tool_choice: { type: 'function', function: { name: forced.name } } }),
+    ...(needsTools && { tools: cache && cacheBreakpoints ? toolsWithBreakpoint(tools) : plainTools(tools) }),
+    ...(forcedTool && { tool_choice: { type: 'function', function: { name: forcedTool.name } } }),
     ...(toolChoice === 'none' && tools.length > 0 && { tool_choice: 'none' }),
-    ...(outputSchema && !forced && structuredOutput === 'json_schema' && responseFormat(outputSchema)),
+    ...(outputSchema && !forcedTool && structuredOutput === 'json_schema' && responseFormat(outputSchema)),
     ...(quirks.promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-maxCacheKeyLength) }),
     ...(store !== undefined && { store }),
   }
@@ -78,7 +78,7 @@ const writeTool = ({ name, description, inputSchema }: ToolSpec): object => ({
   function: { name, description, parameters: adaptSchema(inputSchema, 'openai') },
 })
 const plainTools = memoize((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
-const markedTools = memoize(
+const toolsWithBreakpoint = memoize(
   (tools: readonly ToolSpec[]) =>
     new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
 )
@@ -101,10 +101,11 @@ function writeThinking(request: ModelRequest, { thinking: style = 'none', ...qui
   const defaultBudget = thinkingBudgets[level]
   const budget = thinkingBudget ?? defaultBudget
   const effort = quirks.efforts?.[level] ?? (style === 'openrouter' ? level : commonEfforts[level])
-  const isExact = style === 'openrouter' && budget !== defaultBudget
+  // An effort says enough for the default budget; OpenRouter also takes any other number of tokens.
+  const hasOwnBudget = style === 'openrouter' && budget !== defaultBudget
   return {
     [maxTokensField]: maxTokens + budget,
-    ...(isExact
+    ...(hasOwnBudget
       ? { reasoning: { max_tokens: Math.max(budget, minThinkingBudget) } }
       : thinkingFields(style, true, effort)),
   }

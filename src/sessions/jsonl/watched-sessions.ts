@@ -6,12 +6,12 @@ import { logPath } from './log-file.ts'
 import { folderNameOf } from './session-folder.ts'
 import { ChangeFeed } from './summaries/change-feed.ts'
 
-/** At most so many sessions are looked at without a reason, at a time. */
-const maxLooks = 64
+/** So many sessions that no process has named are checked in one poll. */
+const maxUnnamed = 64
 
 /**
- * Looks at the files of watched sessions: at those that other processes say they change, and at some others in turn, because
- * a process that may not write to the index cannot say so.
+ * Checks the files of watched sessions: of those that other processes say they change, and of some others in turn, because a
+ * process that may not write to the index cannot say so.
  */
 export class WatchedSessions {
   readonly #dir: string
@@ -23,12 +23,12 @@ export class WatchedSessions {
     this.#feed = new ChangeFeed(dir, storeInstanceId)
   }
 
-  /** The stamps of those of these sessions that were looked at. */
-  look(ids: readonly string[]): Map<string, SessionStamp> {
-    const looked = new Set(Array.from({ length: Math.min(maxLooks, ids.length) }, () => this.#nextOf(ids)))
+  /** The stamps of those of these sessions that were checked. */
+  readStamps(ids: readonly string[]): Map<string, SessionStamp> {
+    const checked = new Set(Array.from({ length: Math.min(maxUnnamed, ids.length) }, () => this.#nextOf(ids)))
     const changed = this.#feed.next()
-    if (changed.size > 0) for (const id of ids) if (changed.has(folderNameOf(id))) looked.add(id)
-    return new Map(Array.from(looked, (id) => [id, this.#stampOf(join(this.#dir, folderNameOf(id)))]))
+    if (changed.size > 0) for (const id of ids) if (changed.has(folderNameOf(id))) checked.add(id)
+    return new Map(Array.from(checked, (id) => [id, this.#stampOf(join(this.#dir, folderNameOf(id)))]))
   }
 
   #stampOf(folder: string): SessionStamp {

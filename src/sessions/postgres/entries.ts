@@ -46,20 +46,20 @@ export function rangeValues({ after = 0, before, limit, fromEnd = false }: Entry
 const unbounded = 2 ** 53 - 1
 
 /** What the rows of these statements hold, in order. */
-export function changeOf(rows: readonly Row[]): { entries: LogEntry[]; inbox: InboxItem[]; mail: string } {
+export function changeOf(rows: readonly Row[]): { entries: LogEntry[]; inbox: InboxItem[]; inboxVersion: string } {
   const sorted = rows.toSorted((a, b) => Number(a.place) - Number(b.place))
   const [entries, inbox] = [0, 1].map((kind) => sorted.filter((row) => Number(row.kind) === kind))
   return {
     entries: (entries ?? []).map(({ body }) => parseStored(body) as LogEntry),
     inbox: (inbox ?? []).map(({ body }) => parseStored(body) as InboxItem),
-    mail: mailVersion((inbox ?? []).map(({ place }) => Number(place))),
+    inboxVersion: inboxVersion((inbox ?? []).map(({ place }) => Number(place))),
   }
 }
 
 /** Changes when a message comes or goes. */
-const mailVersion = (places: readonly number[]): string =>
+const inboxVersion = (places: readonly number[]): string =>
   `${places.length}:${places.reduce((sum, place) => sum + place, 0)}`
 
 /** The same, for the row `session`. */
-export const mailVersionSql = (schema: string): string =>
+export const inboxVersionSql = (schema: string): string =>
   `(select count(*) || ':' || coalesce(sum(place), 0) from ${schema}.inbox where inbox.session = session.key and body is not null)`

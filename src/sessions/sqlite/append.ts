@@ -1,13 +1,13 @@
 import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
-import type { Spilled } from '../spill.ts'
+import type { AppendContent } from '../spill.ts'
 import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import { shareEntries } from './base.ts'
 import { putBlob } from './blobs.ts'
 import { markDelivered } from './inbox.ts'
 import { readSpan } from './log-reader.ts'
-import type { KnownSession, SessionRow, SessionRows } from './session-rows.ts'
+import type { CachedSession, SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { storedSummaryOf } from './stored-summaries.ts'
 import { checksumOf, decodeText, encodeText, entryKey } from './stored-values.ts'
@@ -19,7 +19,7 @@ interface Append {
   readonly entries: readonly LogEntry[]
   /** The stored entries as JSON. */
   readonly bodies: readonly string[]
-  readonly spilled: Spilled
+  readonly content: AppendContent
   readonly fence: Fence
   /** For the first append of a fork. */
   readonly origin?: ForkOrigin | undefined
@@ -37,13 +37,13 @@ export interface ForkOrigin {
  * Appends all entries, if the fence allows it and they are not stored yet, and changes the summary of the session. Requires a
  * transaction. Returns what may be cached about the session after the commit; undefined if nothing was appended.
  */
-export function appendEntries(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
-  const { id, entries, bodies, spilled, fence } = append
+export function appendEntries(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+  const { id, entries, bodies, content, fence } = append
   checkNumbers(append)
-  const known = moveHeadIfKnown(database, rows, append) ?? moveHead(database, rows, append)
-  if (!known) return undefined
-  const { key } = known
-  for (const { name, bytes } of spilled.blobs) putBlob(database, id, name, bytes)
+  const session = moveHeadIfCached(database, rows, append) ?? moveHead(database, rows, append)
+  if (!session) return undefined
+  const { key } = session
+  for (const { name, bytes } of content.blobs) putBlob(database, id, name, bytes)
   const insert = database.statement('INSERT INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)')
   for (const [i, entry] of entries.entries()) {
     const body = bodies[i]!
@@ -52,59 +52,67 @@ export function appendEntries(database: Statements, rows: SessionRows, append: A
     if ('clientKey' in entry && entry.clientKey) markDelivered(database, key, entry.clientKey)
   }
   failpoint('sqlite.append.beforeCommit', entries)
-  return known
+  return session
 }
 
 function checkNumbers({ id, entries, fence: { head } }: Append): void {
   for (const [i, { seq }] of entries.entries())
-    if (seq !== head + i + 1) throw new AgentError(`Entry ${seq} of session ${id} must have the number ${head + i + 1}`)
+    if (seq !== head + i + 1) throw new AgentError(`Session ${id}: expected entry ${head + i + 1}, got entry ${seq}`)
 }
 
-/** `moveHead` in one statement, for a session whose summary is known. Undefined if that is not possible or the fence does not match. */
-function moveHeadIfKnown(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+/**
+ * Fast path of `moveHead`: one UPDATE, if the session's summary is cached. Returns undefined if the caller has to use
+ * `moveHead` instead.
+ */
+function moveHeadIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id } = fence
-  const known = rows.known(id)
-  if (known?.summary.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
-  const { key, summary } = known
+  const cached = rows.cached(id)
+  if (cached?.summary.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
+  const { key, summary } = cached
   const after = summaryAfterAppend(summary, append)
-  // If the session was deleted, SQLite may have given its row key to another session. That one has another epoch, so the
-  // UPDATE changes no row.
+  // The UPDATE names the epoch, so it changes no row if the lease was taken since. Nor does it if the session was deleted and
+  // SQLite has given its row key to another session: that one has another epoch.
   return saveSummary(database, { key, before: summary, after, epoch }) ? { key, summary: after } : undefined
 }
 
-function summaryAfterAppend(summary: StoredSummary, { bodies, spilled }: Append): StoredSummary {
+function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append): StoredSummary {
   let bytes = 0
   for (const body of bodies) bytes += body.length
-  for (const blob of spilled.blobs) bytes += blob.bytes.length
-  return applyEntries(summary, spilled.originalEntries, bytes)
+  for (const blob of content.blobs) bytes += blob.bytes.length
+  return applyEntries(summary, content.originalEntries, bytes)
 }
 
 /**
  * Checks the fence and saves head and summary; the caller inserts the entries. A child is written under the lease of another
- * session, the holder. Returns undefined if the entries are already stored.
+ * session, the holder. Returns undefined if there is nothing to insert: the entries are already stored, or there are none.
  */
-function moveHead(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+function moveHead(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id, parent } = fence
   const holderRow = rows.find(holder)
   if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
   const row = holder === id ? holderRow : rows.findOrCreate(id)
-  const sharedSummary = row.head === 0 ? shareBase(database, rows, row, append) : undefined
-  if (row.head !== head && !sharedSummary) {
-    if (areStored(database, row, append)) return undefined
+  const isNew = row.head === 0
+  // The first append of a fork: the fence counts the entries that it shares, but its row has none yet.
+  const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
+  if (row.head !== head && !summaryAtFork) {
+    if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
     throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
   }
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))
     database.statement('UPDATE sessions SET parent = ? WHERE key = ?').run(encodeText(parent), row.key)
-  const before = row.head === 0 ? emptySummary : storedSummaryOf(database, row)
-  const after = summaryAfterAppend(sharedSummary ?? before, append)
+  const before = isNew ? emptySummary : storedSummaryOf(database, row)
+  const after = summaryAfterAppend(summaryAtFork ?? before, append)
   saveSummary(database, { key: row.key, before, after })
   return { key: row.key, summary: after }
 }
 
-/** Gives a fork the first entries of its original. Returns their summary, or undefined if the original does not have them. */
+/**
+ * If this is the first append of a fork, gives it the first entries of its original and returns their summary. Undefined
+ * otherwise, or if the original does not have these entries.
+ */
 function shareBase(
   database: Statements,
   rows: SessionRows,

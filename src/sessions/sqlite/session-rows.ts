@@ -37,7 +37,7 @@ const findSessionSql = `SELECT ${sessionColumns}
   FROM sessions AS indexed JOIN sessions AS row ON row.key = indexed.key WHERE indexed.id = ?`
 
 /** What is cached about a session after an append, so that the next append need not read its row. */
-export interface KnownSession {
+export interface CachedSession {
   readonly key: number
   readonly summary: StoredSummary
 }
@@ -45,7 +45,7 @@ export interface KnownSession {
 /** The sessions of a database, found by their ids. */
 export class SessionRows {
   readonly #database: Statements
-  readonly #known = new Map<string, KnownSession>()
+  readonly #cached = new Map<string, CachedSession>()
 
   constructor(database: Statements) {
     this.#database = database
@@ -68,15 +68,15 @@ export class SessionRows {
     return created
   }
 
-  known(id: string): KnownSession | undefined {
-    return this.#known.get(id)
+  cached(id: string): CachedSession | undefined {
+    return this.#cached.get(id)
   }
 
-  /** The least recently used ones are forgotten. */
-  remember(id: string, known: KnownSession): void {
-    this.#known.delete(id)
-    this.#known.set(id, known)
-    if (this.#known.size > maxKnown) this.#known.delete(this.#known.keys().next().value!)
+  /** Caches a session. The least recently used ones are forgotten. */
+  remember(id: string, session: CachedSession): void {
+    this.#cached.delete(id)
+    this.#cached.set(id, session)
+    if (this.#cached.size > maxCached) this.#cached.delete(this.#cached.keys().next().value!)
   }
 
   /** Called before a session is reported as missing: an id that is damaged in one index may be intact in another. */
@@ -87,7 +87,7 @@ export class SessionRows {
   }
 }
 
-const maxKnown = 5000
+const maxCached = 5000
 
 const [rootByNameSql, nestedByNameSql] = (['roots', 'nested'] as const).map(
   (index) => `SELECT 1 FROM sessions INDEXED BY ${index}_id

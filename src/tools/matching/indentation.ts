@@ -112,3 +112,10 @@ function closesOuterBlock([first, ...later]: readonly string[]): boolean {
 
 /** How many more brackets a line opens than it closes. */
 const opened = (line: string): number => (line.match(/[([{]/g)?.length ?? 0) - (line.match(/[)\]}]/g)?.length ?? 0)
+
+/** The whitespace between the start of the line and a position; empty if there is other text. */
+export function indentBefore(text: string, position: number): string {
+  let start = position
+  while (start > 0 && (text[start - 1] === ' ' || text[start - 1] === '\t')) start--
+  return start === 0 || text[start - 1] === '\n' || text[start - 1] === '\r' ? text.slice(start, position) : ''
+}

@@ -16,7 +16,7 @@ function refusal(text: string, old: string, fresh = 'anything', all = false): st
 
 describe('an exact match', () => {
   test('is replaced, and the line is told', () => {
-    expect(made('a\nb\nc\n', 'b', 'B')).toEqual({ type: 'replaced', text: 'a\nB\nc\n', count: 1, lines: [2] })
+    expect(made('a\nb\nc\n', 'b', 'B')).toEqual({ type: 'replaced', text: 'a\nB\nc\n', count: 1, lineNumbers: [2] })
   })
 
   test('takes the new text literally', () => {
@@ -40,10 +40,10 @@ describe('an exact match', () => {
   })
 
   test('A143 replace_all replaces them all and tells where', () => {
-    const { text, count, lines } = made('x\ny\nx\nx\n', 'x', 'z\nz', true)
+    const { text, count, lineNumbers } = made('x\ny\nx\nx\n', 'x', 'z\nz', true)
     expect(text).toBe('z\nz\ny\nz\nz\nz\nz\n')
     expect(count).toBe(3)
-    expect(lines).toEqual([1, 4, 6])
+    expect(lineNumbers).toEqual([1, 4, 6])
   })
 
   test('A143 lines are told once, however many places are on them', () => {
@@ -53,10 +53,14 @@ describe('an exact match', () => {
       type: 'replaced',
       text: 'y'.repeat(50),
       count: 50,
-      lines: [1],
+      lineNumbers: [1],
     })
-    expect(made('x x\n'.repeat(7), 'x', 'y', true)).toMatchObject({ count: 14, lines: [1, 2, 3, 4, 5], moreLines: 2 })
-    expect(made('x x\n', 'x', 'y\n', true)).toMatchObject({ lines: [1, 2] })
+    expect(made('x x\n'.repeat(7), 'x', 'y', true)).toMatchObject({
+      count: 14,
+      lineNumbers: [1, 2, 3, 4, 5],
+      moreLines: 2,
+    })
+    expect(made('x x\n', 'x', 'y\n', true)).toMatchObject({ lineNumbers: [1, 2] })
   })
 
   test('whose result would be too large is refused, and not made', () => {

@@ -1,5 +1,5 @@
 import { normalizedLine } from './look-alikes.ts'
-import { type TextLines, textLines, withLfEndings } from './text-lines.ts'
+import { linesWithOffsets, type TextLines, withLfEndings } from './text-lines.ts'
 
 /** A text to search in, with derived forms that are computed once, when first needed. */
 export interface SearchedText {
@@ -12,7 +12,7 @@ export interface SearchedText {
 }
 
 export function searchedText(text: string): SearchedText {
-  const lines = once(() => textLines(text))
+  const lines = once(() => linesWithOffsets(text))
   return {
     text,
     lfText: once(() => withLfEndings(text)),

@@ -5,8 +5,8 @@ export interface TextLines {
   readonly starts: readonly number[]
 }
 
-/** Lines that end with `\n`, `\r\n` or `\r`. */
-export function textLines(text: string): TextLines {
+/** Splits a text into lines, which end with `\n`, `\r\n` or `\r`. */
+export function linesWithOffsets(text: string): TextLines {
   const texts: string[] = []
   const starts: number[] = []
   let start = text.startsWith('\uFEFF') ? 1 : 0
@@ -67,7 +67,7 @@ export function distinctLinesAt(
 }
 
 /** `lines 4, 19, 57 and 12 more` */
-export function namedLines(numbers: readonly number[], more = 0): string {
+export function formatLineNumbers(numbers: readonly number[], more = 0): string {
   const distinct = [...new Set(numbers)]
   return `${distinct.length + more > 1 ? 'lines' : 'line'} ${distinct.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
@@ -105,14 +105,14 @@ export interface SplitText {
   readonly separators: readonly string[]
 }
 
-/** Splits a text without losing anything. */
-export function splitText(text: string): SplitText {
+/** Splits a text into its lines and the line endings between them: nothing is lost. */
+export function splitKeepingEndings(text: string): SplitText {
   const parts = text.split(/(\r\n|\r|\n)/)
   return { lines: parts.filter((_, i) => i % 2 === 0), separators: parts.filter((_, i) => i % 2 === 1) }
 }
 
 /** The lines of a text that a model wrote. A lone `\r` does not end a line. */
-export const writtenLines = (text: string): string[] => text.split(/\r?\n/)
+export const splitModelText = (text: string): string[] => text.split(/\r?\n/)
 
 /** Finds for ascending positions the line ending to use there: the next one, else the last one, else none. */
 export function endingsIn(text: string): (position: number) => string | undefined {

@@ -42,9 +42,9 @@ export interface LosslessText {
   /** The bytes of an edited text. Unchanged parts keep their bytes. */
   encode(text: string): Uint8Array
   /** Converts a text of the model to the form it has in `text`. */
-  toFileText(text: string): string
+  encodeAsFileText(text: string): string
   /** Converts a part of `text` for display. */
-  display(part: string): string
+  decodeForDisplay(part: string): string
 }
 
 /** Decodes a text file without losing a byte, byte order mark included; `undefined` for other files. */
@@ -64,8 +64,8 @@ function utf8Text(buffer: Buffer): LosslessText {
     text: buffer.toString('utf8'),
     encoding: 'UTF-8',
     encode: (text) => Buffer.from(text, 'utf8'),
-    toFileText: same,
-    display: same,
+    encodeAsFileText: same,
+    decodeForDisplay: same,
   }
 }
 
@@ -75,8 +75,8 @@ function utf16Text(buffer: Buffer, inOrder: (raw: Buffer) => Buffer): LosslessTe
     text: inOrder(buffer).toString('utf16le'),
     encoding: 'UTF-16',
     encode: (text) => inOrder(Buffer.from(text, 'utf16le')),
-    toFileText: same,
-    display: same,
+    encodeAsFileText: same,
+    decodeForDisplay: same,
   }
 }
 
@@ -85,8 +85,8 @@ function byteText(buffer: Buffer): LosslessText {
     text: buffer.toString('latin1'),
     encoding: 'unknown',
     encode: (text) => Buffer.from(text, 'latin1'),
-    toFileText: (text) => Buffer.from(text, 'utf8').toString('latin1'),
-    display: (part) => Buffer.from(part, 'latin1').toString('utf8'),
+    encodeAsFileText: (text) => Buffer.from(text, 'utf8').toString('latin1'),
+    decodeForDisplay: (part) => Buffer.from(part, 'latin1').toString('utf8'),
   }
 }
 

@@ -1,6 +1,6 @@
 import { visibleText } from '../../../platform/visible-text.ts'
 import type { Replaced } from '../../../tools/matching/replace.ts'
-import { namedLines } from '../../../tools/matching/text-lines.ts'
+import { formatLineNumbers } from '../../../tools/matching/text-lines.ts'
 import { unifiedDiff } from '../../../tools/text/diff.ts'
 import { definePlugin } from '../../plugin.ts'
 import type { Tiddler } from '../knowledge-store.ts'
@@ -47,9 +47,13 @@ oldText must be in the page exactly once: include surrounding lines until it is 
           return { ...present, text: made.edit.text }
         })
         const where = `${quoted(title)} in ${quoted(workspaceName)}`
-        if (!made) return { output: `Edited ${where} (it was done before the interruption)`, details: { changed } }
-        const { count, lines, moreLines, note } = made.edit
-        const head = `Edited ${where} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, moreLines)})`
+        if (!made)
+          return {
+            output: `Edited ${where} (an earlier attempt of this call had already done it)`,
+            details: { changed },
+          }
+        const { count, lineNumbers, moreLines, note } = made.edit
+        const head = `Edited ${where} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${formatLineNumbers(lineNumbers, moreLines)})`
         const output = [head, ...(note === undefined ? [] : [forPages(note)]), fenced(made.diff.trimEnd())].join('\n')
         return { output, details: { workspaceName, title, replacements: count, diff: made.diff } }
       },

@@ -106,7 +106,8 @@ async function operate(input: Input, opened: OpenedWiki, ctx: ToolContext): Prom
   const where = `${quoted(title)} in ${quoted(workspaceName)}`
   if (changed === 'nothing to do') return { output: `Nothing to change: ${where} is like that already.`, details }
   const done = `${words[operation]} ${where}${isRename ? ` to ${quoted(newTitle)}` : ''}`
-  if (changed === 'done before') return { output: `${done} (it was done before the interruption)`, details }
+  if (changed === 'done before')
+    return { output: `${done} (an earlier attempt of this call had already done it)`, details }
   if (operation === 'delete' || isRename)
     return { output: `${done}.${await linksTo(title, wiki, ctx.signal)}`, details }
   if (operation === 'add')

@@ -539,7 +539,7 @@ test('a call that died after it wrote does not write again, and says so', async 
   const input = { workspaceName: 'notes', operation: 'append', title: 'Thorn', text: 'more' }
   await tool.execute(input, ctx(1))
   const again = (await tool.execute(input, ctx(2))) as { output: string }
-  expect(again.output).toContain('done before the interruption')
+  expect(again.output).toContain('an earlier attempt of this call had already done it')
   expect(await textIn(store, 'Thorn')).toBe('Ouch\nmore')
   await (await store.open('notes')).put(page('Thorn', 'another writer'))
   await expect(tool.execute(input, ctx(2))).rejects.toThrow('was changed while the call was interrupted')

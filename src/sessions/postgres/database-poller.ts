@@ -3,12 +3,12 @@ import { type LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import { decodeText, encodeText } from '../ordered-text.ts'
 import type { Row } from './database.ts'
-import { mailVersionSql } from './entries.ts'
+import { inboxVersionSql } from './entries.ts'
 import type { PostgresTables } from './tables.ts'
 import { timeOf } from './time.ts'
 import { fromText, toList } from './values.ts'
 
-interface LooksOptions {
+interface DatabasePollerOptions {
   readonly tables: PostgresTables
   /** Identifies this store object among all that use the database. */
   readonly processId: string
@@ -17,15 +17,17 @@ interface LooksOptions {
   readonly timer: Clock
   /** The time for the database, in tests. */
   readonly now: () => number | null
-  /** Called when the first watcher came, when the last one went, and before each look while there are watchers. */
-  readonly onWatchers: (areThere: boolean) => void
+  /** Called when the first watcher came, when the last one went, and before each poll while there are watchers. */
+  readonly onWatchers: (hasWatchers: boolean) => void
 }
 
-/** A watcher of one session, and what it has seen. */
+/** A watcher of one session. */
 export interface Watcher {
   readonly id: string
+  /** The number of the last entry that it has seen. */
   head: number
-  mail: string
+  /** The version of the inbox that it has seen: a text that changes with each message. */
+  inboxVersion: string
   readonly inboxOnly: boolean
   /** Called when there is something to read. */
   readonly wake: () => void
@@ -38,52 +40,54 @@ interface HeldLease {
 }
 
 /**
- * Looks at the database for a whole store object, with one statement: it renews the leases that belong to the process, finds
- * those that were lost, and finds the watched sessions that changed. So a process with a thousand sessions asks as often as
+ * Polls the database for a whole store object. One statement renews the leases that belong to the process, finds those that
+ * were lost, and finds the watched sessions that changed. So a process with a thousand sessions sends as many statements as
  * one with a single session.
  */
-export class Looks {
-  readonly #options: LooksOptions
+export class DatabasePoller {
+  readonly #options: DatabasePollerOptions
   readonly #held = new Map<number, HeldLease>()
   readonly #watchers = new Map<string, Set<Watcher>>()
   #cancelTimer: (() => void) | undefined
   #intervalMs = Number.POSITIVE_INFINITY
-  #hasHeld = false
-  #isLooking = false
-  #isWanted = false
+  #hasHeldAny = false
+  #isPolling = false
+  /** Whether to poll once more when the poll under way ends. */
+  #isPollWanted = false
   #isClosed = false
 
-  constructor(options: LooksOptions) {
+  constructor(options: DatabasePollerOptions) {
     this.#options = options
   }
 
-  /** Keeps a lease until it is dropped. The signal aborts when it is lost. */
-  hold(epoch: number, { id, ttlMs }: { readonly id: string; readonly ttlMs: number }): AbortSignal {
+  /** Renews a lease until it is dropped. The signal aborts when it is lost. */
+  keepLease(epoch: number, { id, ttlMs }: { readonly id: string; readonly ttlMs: number }): AbortSignal {
     const lost = new AbortController()
     this.#held.set(epoch, { id, ttlMs, lost })
-    this.#hasHeld = true
-    this.#lookWithin(ttlMs / 3)
+    this.#hasHeldAny = true
+    this.#pollWithin(ttlMs / 3)
     return lost.signal
   }
 
   /** Forgets a lease that is being given back. */
-  drop(epoch: number): void {
+  dropLease(epoch: number): void {
     this.#held.delete(epoch)
     this.#stopIfIdle()
   }
 
-  lose(epoch: number, error: LeaseLostError): void {
+  /** Forgets a lease that another process has taken, and tells its holder. */
+  loseLease(epoch: number, error: LeaseLostError): void {
     const held = this.#held.get(epoch)
-    this.drop(epoch)
+    this.dropLease(epoch)
     held?.lost.abort(error)
   }
 
   /** Returns a function that removes the watcher. */
-  add(watcher: Watcher): () => void {
+  addWatcher(watcher: Watcher): () => void {
     const watchers = this.#watchers.get(watcher.id) ?? new Set()
     this.#watchers.set(watcher.id, watchers.add(watcher))
     if (this.#watchers.size === 1) this.#options.onWatchers(true)
-    this.#lookWithin(this.#options.pollMs)
+    this.#pollWithin(this.#options.pollMs)
     return () => {
       if (!watchers.delete(watcher) || watchers.size > 0) return
       this.#watchers.delete(watcher.id)
@@ -92,7 +96,7 @@ export class Looks {
     }
   }
 
-  has(id: string): boolean {
+  isWatched(id: string): boolean {
     return this.#watchers.has(id)
   }
 
@@ -101,36 +105,36 @@ export class Looks {
     for (const watcher of this.#watchers.get(id) ?? []) if (what === 'inbox' || !watcher.inboxOnly) watcher.wake()
   }
 
-  /** Looks now; several calls meanwhile cause one more look. */
-  look(): void {
-    this.#isWanted = true
-    if (this.#isLooking || this.#isClosed) return
-    this.#isLooking = true
-    this.#lookWhileWanted().finally(() => {
-      this.#isLooking = false
-      this.#intervalMs = Number.POSITIVE_INFINITY
-      this.#lookWithin(this.#shortest())
+  /** Polls now. Calls during a poll cause one more. */
+  pollNow(): void {
+    this.#isPollWanted = true
+    if (this.#isPolling || this.#isClosed) return
+    this.#isPolling = true
+    this.#pollWhileWanted().finally(() => {
+      this.#isPolling = false
+      this.#intervalMs = Number.POSITIVE_INFINITY // no timer is set
+      this.#pollWithin(this.#shortestIntervalMs())
     })
   }
 
-  /** Returns whether the process may have leases, which it no longer renews. */
+  /** Ends polling. Returns whether the process may still have leases in the database. */
   close(): boolean {
-    const mayHaveLeases = this.#hasHeld && !this.#isClosed
+    const mayHaveLeases = this.#hasHeldAny && !this.#isClosed
     this.#isClosed = true
-    this.#held.clear() // a look under way must not find them lost that are given back
+    this.#held.clear() // they are given back now: a poll under way must not report them as lost
     this.#cancelTimer?.()
     return mayHaveLeases
   }
 
-  async #lookWhileWanted(): Promise<void> {
-    while (this.#isWanted && !this.#isClosed) {
-      this.#isWanted = false
+  async #pollWhileWanted(): Promise<void> {
+    while (this.#isPollWanted && !this.#isClosed) {
+      this.#isPollWanted = false
       this.#cancelTimer?.()
-      await this.#lookOnce().catch(() => {}) // an operation of the caller reports what is wrong; the next look tries again
+      await this.#pollOnce().catch(() => {}) // an operation of the caller reports what is wrong; the next poll tries again
     }
   }
 
-  async #lookOnce(): Promise<void> {
+  async #pollOnce(): Promise<void> {
     const { tables, now, processId, onWatchers } = this.#options
     if (this.#watchers.size > 0) onWatchers(true)
     const held = [...this.#held]
@@ -144,29 +148,29 @@ export class Looks {
     failpoint('postgres.look.after')
     this.#wakeChanged(rows)
     for (const { kind, id, place, word } of rows)
-      if (kind === 'lost') this.lose(Number(place), leaseLost(decodeText(String(id)), fromText(String(word))))
+      if (kind === 'lost') this.loseLease(Number(place), leaseLost(decodeText(String(id)), fromText(String(word))))
   }
 
   #wakeChanged(rows: readonly Row[]): void {
     for (const { kind, id, place, word } of rows) {
       if (kind !== 'seen') continue
       for (const watcher of this.#watchers.get(decodeText(String(id))) ?? [])
-        if (word !== watcher.mail || (!watcher.inboxOnly && Number(place) !== watcher.head)) watcher.wake()
+        if (word !== watcher.inboxVersion || (!watcher.inboxOnly && Number(place) !== watcher.head)) watcher.wake()
     }
   }
 
-  #shortest(): number {
+  #shortestIntervalMs(): number {
     let shortest = this.#watchers.size > 0 ? this.#options.pollMs : Number.POSITIVE_INFINITY
     for (const { ttlMs } of this.#held.values()) shortest = Math.min(shortest, ttlMs / 3)
     return shortest
   }
 
-  /** Sets the timer, unless it is set for a shorter interval; each look finds the interval anew. */
-  #lookWithin(ms: number): void {
-    if (ms >= this.#intervalMs || this.#isLooking || this.#isClosed) return
+  /** Sets the timer, unless it is set for a shorter interval. After each poll the interval is computed anew. */
+  #pollWithin(ms: number): void {
+    if (ms >= this.#intervalMs || this.#isPolling || this.#isClosed) return
     this.#cancelTimer?.()
     this.#intervalMs = ms
-    this.#cancelTimer = this.#options.timer.timer(ms, () => this.look())
+    this.#cancelTimer = this.#options.timer.timer(ms, () => this.pollNow())
   }
 
   #stopIfIdle(): void {
@@ -176,12 +180,15 @@ export class Looks {
   }
 }
 
-/** $1: the ids. A session that does not exist has the head 0. */
+/** $1: the ids. `place` is the head, 0 if there is no such session; `word` is the version of the inbox. */
 const watchedSql = (schema: string): string => `
-select 'seen' as kind, watched.id, coalesce(session.head, 0) as place, ${mailVersionSql(schema)} as word
+select 'seen' as kind, watched.id, coalesce(session.head, 0) as place, ${inboxVersionSql(schema)} as word
 from unnest($1::text::text[]) as watched (id) left join ${schema}.session on session.id = watched.id`
 
-/** Renews the leases of the process, and finds those that it has lost. $2: the time, $3: the process, $4 and $5: the leases. */
+/**
+ * Renews the leases of the process, and finds those that it has lost: `place` is the epoch, `word` the new owner. $2: the time,
+ * $3: the process, $4 and $5: the leases.
+ */
 const heldSql = (schema: string): string => `
 with beat as (
   insert into ${schema}.process (id, beat) values ($3, ${timeOf('$2')})
