@@ -11,7 +11,7 @@ export async function killWorkers(
   more: Partial<TrialOptions> & { readonly workers?: number; readonly disturb?: (trial: Trial) => Promise<void> } = {},
 ): Promise<PartResult> {
   const { server, engine, cache, random, kills, sessions, mutant, progress } = options
-  const { workers = 3, disturb, ...settings } = more
+  const { workers = 6, disturb, ...settings } = more
   const trial = await new Trial({
     ...{ url: server.url(), engine, cache, thinkMs: 600 },
     ...(mutant !== undefined && { mutant }),
@@ -19,10 +19,10 @@ export async function killWorkers(
   }).prepare()
   try {
     for (let i = 0; i < workers; i++) trial.start()
-    const sending = sendTasks(trial, sessions)
     let killed = 0
+    const sending = sendTasks(trial, sessions, () => killed >= kills)
     while (killed < kills) {
-      await sleep((0.4 + 1.2 * random()) * (4.5 / workers) * 1000)
+      await sleep((0.4 + 1.2 * random()) * (9 / workers) * 1000) // a worker lives for about nine seconds
       await disturb?.(trial)
       const ready = [...trial.workers].filter((worker) => worker.processId !== undefined)
       const victim = ready[Math.floor(random() * ready.length)]
@@ -53,13 +53,14 @@ export async function killWorkers(
   }
 }
 
-/** Sends the tasks of each session one after the other, while workers come and go. */
-export async function sendTasks(trial: Trial, sessions: number): Promise<void> {
-  for (let task = 1; task <= tasksOfSession; task++) {
+/** Sends tasks to all sessions, round by round, while workers come and go: five rounds, and more until `isOver`. */
+export async function sendTasks(trial: Trial, sessions: number, isOver: () => boolean = () => true): Promise<void> {
+  for (let task = 1; task <= tasksOfSession || !isOver(); task++) {
     for (let first = 0; first < sessions; first += 10)
       await Promise.all(
         Array.from({ length: Math.min(10, sessions - first) }, (_, i) => trial.send(`s${first + i}`, task)),
       )
+    while (task >= tasksOfSession && !isOver() && (await trial.openSessions()) > sessions / 4) await sleep(500)
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { startProxy } from '../test/faults/postgres-proxy.ts'
+import postgres from 'postgres'
+import { type PostgresProxy, startProxy } from '../test/faults/postgres-proxy.ts'
 import { engineOf } from './engines.ts'
 import { sourcesAt } from './other-sources.ts'
 import type { PartOptions, PartResult } from './part.ts'
@@ -49,35 +50,41 @@ interface Speed {
   readonly statements: number
 }
 
-/** With `sources`: a worker by hand on the store of an earlier commit. */
+/**
+ * One message to each of many sessions that exist, so that no run answers two of them. With `sources`: a worker by hand on
+ * the store of an earlier commit.
+ */
 async function speedOf({ server, engine, cache, size }: PartOptions, sources?: string): Promise<Speed> {
-  const sessions = Math.max(20, Math.round(200 * size))
-  const tasks = 3
-  const trial = await new Trial({ url: server.url(), engine, cache, thinkMs: 0, concurrency: 20 }).prepare(sources)
+  const sessions = Math.max(40, 20 * Math.round(30 * size))
   const proxy = await startProxy(server.port)
-  const send = sources === undefined ? undefined : await senderOf(trial, sources)
+  const url = server.url({ port: proxy.port })
+  const trial = await new Trial({ url, engine, cache, thinkMs: 0, concurrency: 20 }).prepare(sources)
+  const counter = postgres(server.url(), { max: 1, onnotice: () => {} }) // past the proxy, which counts
+  const send = sources === undefined ? trial.send.bind(trial) : await senderOf(trial, sources)
+  const sendToAll = async (task: number): Promise<void> => {
+    for (let i = 0; i < sessions; i += 20)
+      await Promise.all(Array.from({ length: 20 }, (_, k) => send(`s${i + k}`, task)))
+    await untilRecorded(counter, trial.schema, sessions * task)
+  }
   try {
-    const url = server.url({ port: proxy.port })
-    const workers = [1, 2].map(() => trial.start({ url, ...(sources !== undefined && { sources }) }))
+    const workers = [1, 2].map(() => trial.start(sources === undefined ? {} : { sources }))
     await Promise.all(workers.map(({ ready }) => ready))
-    await sleep(1000)
-    const statementsBefore = proxy.statements
+    await sendToAll(1)
+    const before = statementsOf(proxy)
     const began = performance.now()
-    for (let task = 1; task <= tasks; task++)
-      for (let i = 0; i < sessions; i += 20)
-        await Promise.all(
-          Array.from({ length: 20 }, (_, k) => (send ?? ((id, n) => trial.send(id, n)))(`s${i + k}`, task)),
-        )
-    await untilRecorded(trial, sessions * tasks)
+    await sendToAll(2)
     const ms = performance.now() - began
     await sleep(300)
-    const statements = (proxy.statements - statementsBefore) / (sessions * tasks)
-    return { perSecond: (sessions * tasks * 1000) / ms, statements }
+    return { perSecond: (sessions * 1000) / ms, statements: (statementsOf(proxy) - before) / sessions }
   } finally {
     await trial.close()
+    await counter.end({ timeout: 1 })
     await proxy.close()
   }
 }
+
+/** Without those of the tool. */
+const statementsOf = ({ statements, executionsOf }: PostgresProxy): number => statements - executionsOf('.effect')
 
 /** Sends by the store of an earlier commit, which has no transaction to share. */
 async function senderOf(trial: Trial, sources: string): Promise<(session: string, task: number) => Promise<void>> {
@@ -105,11 +112,11 @@ async function senderOf(trial: Trial, sources: string): Promise<(session: string
   }
 }
 
-async function untilRecorded({ admin, schema }: Trial, count: number): Promise<void> {
+async function untilRecorded(counter: postgres.Sql, schema: string, count: number): Promise<void> {
   for (let tries = 0; tries < 2400; tries++) {
-    const [row] = await admin.unsafe(`select count(*)::int as count from "${schema}".effect`)
+    const [row] = await counter.unsafe(`select count(*)::int as count from "${schema}".effect`)
     if (Number(row?.count) >= count) return
-    await sleep(50)
+    await sleep(25)
   }
-  throw new Error('the tasks were not all done within two minutes')
+  throw new Error('the tasks were not all done within a minute')
 }

@@ -119,12 +119,17 @@ export class Trial {
     await this.admin.unsafe(deleteJobsSql({ engine: this.options.engine, schema: this.schema }))
   }
 
+  /** How many sessions need attention or are worked on, counted up to 1000 each. */
+  async openSessions(): Promise<number> {
+    const open = await this.store.list({ attention: true, parent: null, limit: 1000 })
+    const working = await this.store.list({ status: 'working', limit: 1000 })
+    return open.sessions.length + working.sessions.length
+  }
+
   /** Waits until no session needs attention and none is worked on. False if that takes longer than `ms`. */
   async settled(ms: number): Promise<boolean> {
     for (const end = Date.now() + ms; Date.now() < end; await sleep(250)) {
-      const open = await this.store.list({ attention: true, parent: null, limit: 1 })
-      const working = await this.store.list({ status: 'working', limit: 1 })
-      if (open.sessions.length === 0 && working.sessions.length === 0) return true
+      if ((await this.openSessions()) === 0) return true
     }
     return false
   }

@@ -136,7 +136,8 @@ export function createFleet(options: FleetOptions): Fleet {
     work(workOptions: WorkOptions = {}) {
       checkWork(workOptions, kinds)
       const parts = { store, dispatcher, kinds, clock, onError, limits, works, version, directory, limited, kindOf }
-      const wake = (summary: SessionSummary): Promise<void> => dispatcher.wake(summary.id, wakeOf(summary))
+      const wake = (summary: SessionSummary): Promise<void> =>
+        dispatcher.wake(summary.id, { ...wakeOf(summary), isUrgent: interrupted.has(summary.attention) })
       const worker = new FleetWorker({ ...parts, wake, options: workOptions })
       workers.add(worker)
       return worker
@@ -190,6 +191,9 @@ type Named = Pick<SessionSummary, 'id' | 'kind' | 'tenant'>
 /** How long, and of how many sessions, their kind and tenant are remembered. */
 const sentMs = 60_000
 const maxSent = 10_000
+
+/** Why a session has to go on at once, before new work. */
+const interrupted: ReadonlySet<SessionSummary['attention']> = new Set(['owner_died', 'interrupted'])
 
 const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']
 

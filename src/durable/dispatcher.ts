@@ -33,6 +33,8 @@ export interface WakeOptions {
   readonly tenant?: string
   /** Not before this time, in milliseconds since 1970. */
   readonly at?: number
+  /** Claimed before others that are due, if the dispatcher can: a run was interrupted, and should not wait behind new work. */
+  readonly isUrgent?: boolean
   /** The wake counts when this transaction commits, if the dispatcher uses the same database; else at once. */
   readonly transaction?: PostgresTransaction
 }

@@ -56,8 +56,8 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   const summary = await store.find(id)
   if (!summary) return
   const { attention, status, tenant, kind = job.kind } = summary
-  const wake = (inMs = 0): Promise<void> =>
-    dispatcher.wake(id, { kind, tenant: tenant ?? '', ...(inMs > 0 && { at: clock.now() + inMs }) })
+  const wake = (inMs = 0, isUrgent = false): Promise<void> =>
+    dispatcher.wake(id, { kind, tenant: tenant ?? '', isUrgent, ...(inMs > 0 && { at: clock.now() + inMs }) })
   // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
   const lookAgain = async (): Promise<void> => {
     if (job.attempt > 1 || (await inboxOf(store, id)).length > 0) await wake(againMs)
@@ -67,7 +67,7 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   if (!attention || (status === 'waiting' && attention === 'mail')) return
   const open = kinds[kind]
   if (!open || context.signal.aborted) return wake() // the job named another kind, or the worker is leaving
-  if (!(await context.admit(summary))) return wake(againMs)
+  if (!(await context.admit(summary))) return wake(againMs, true)
   try {
     const session = await loadFound(store, summary, { leaseMs, clock, owner: context.owner })
     if (attention === 'mail' && hasOldMailOnly(session) && (await inboxOf(store, id, session.log.head)).length === 0)
@@ -76,7 +76,7 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
     const { log } = session
     const wasLeft = !hasRun || log.transcript.runs.at(-1)?.status === 'left'
     // A message that came in the last moment is in the log of a run that is over.
-    if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) await wake()
+    if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) await wake(0, wasLeft)
   } catch (error) {
     if (error instanceof SessionBusyError) return lookAgain()
     if (error instanceof SessionParkedError) return context.onError(error)

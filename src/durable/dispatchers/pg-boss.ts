@@ -68,16 +68,17 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
   }
 
   /** Adds a job, or hastens the one that waits. That row stays locked until the commit, so no worker looks too early. */
-  async function add(queue: string, sessionId: string, { tenant, at, db }: Added): Promise<void> {
+  async function add(queue: string, sessionId: string, { tenant, at, isUrgent, db }: Added): Promise<void> {
     const boss = await started()
     const key = toText(sessionId)
     const when = at === undefined ? {} : { startAfter: new Date(at) }
     const group = { id: groupOf(tenant), tier: groupOf(tenant) }
-    const sent = { ...when, group, singletonKey: key, id: orderedUuid(clock.now()), db }
+    const first = isUrgent && { priority: 1 }
+    const sent = { ...when, ...first, group, singletonKey: key, id: orderedUuid(clock.now()), db }
     for (let tries = 0; tries < 10; tries++) {
       if (await boss.send(queue, { session: key, tenant: toText(tenant) }, sent)) return
       const startAfter = at === undefined ? 0 : await earlier(queue, key, at, db)
-      const { updated } = await boss.update(queue, undefined, { singletonKey: key, startAfter, db })
+      const { updated } = await boss.update(queue, undefined, { ...first, singletonKey: key, startAfter, db })
       if (updated > 0) return // else a worker has just claimed it
     }
   }
@@ -139,11 +140,11 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
   return {
     extendEveryMs,
 
-    async wake(sessionId, { kind, tenant = '', at, transaction }) {
+    async wake(sessionId, { kind, tenant = '', at, isUrgent = false, transaction }) {
       const name = await queueOf(kind)
       const inside = await queue.inside(transaction)
       const db = inside ? bossTransaction(database, inside) : bossDatabase(database)
-      await add(name, sessionId, { tenant, at, db })
+      await add(name, sessionId, { tenant, at, isUrgent, db })
       await notices.tell(at ?? 0, inside)
     },
 
@@ -200,6 +201,7 @@ interface Wanted {
 interface Added {
   readonly tenant: string
   readonly at: number | undefined
+  readonly isUrgent: boolean
   readonly db: BossDatabase
 }
 

@@ -22,7 +22,7 @@ export interface PostgresDispatcherOptions {
 }
 
 /** How often a dispatcher looks for jobs whose worker is silent. */
-const lapseEveryMs = 4000
+const lapseEveryMs = 2000
 
 /** What dispatchers in Postgres share: connections, notices, and when to look for silent workers. */
 export interface PostgresQueue {
