@@ -122,6 +122,8 @@ export interface WorkOptions {
   readonly address?: string
   /** Only these kinds of agents. Default: all of the fleet. */
   readonly kinds?: readonly string[]
+  /** Called with how long a job waited for this worker, in milliseconds: for measurements. */
+  readonly onWait?: (waitMs: number) => unknown
 }
 
 /** Runs the sessions that have something to do. */

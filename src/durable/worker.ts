@@ -179,7 +179,9 @@ export class FleetWorker implements Worker {
 
   #start(job: Job): void {
     this.#counts.claimed++
-    this.#waits.add(this.#parts.clock.now() - job.dueAt)
+    const waitMs = Math.max(0, this.#parts.clock.now() - job.dueAt)
+    this.#waits.add(waitMs)
+    this.#parts.options.onWait?.(waitMs)
     const running: Running = { job, done: Promise.resolve() }
     this.#running.add(running)
     running.done = this.#work(running)

@@ -221,7 +221,9 @@ test('FL11 status tells workers, sessions by their status, jobs and limits, and 
     version: '2',
     steps: ['One.', () => thinking.opened.then(() => 'Two.')],
   })
-  const worker = fleet.work({ concurrency: 3, address: 'http://10.0.0.1:9464' })
+  const waits: number[] = []
+  const onWait = (waitMs: number): unknown => waits.push(waitMs)
+  const worker = fleet.work({ concurrency: 3, address: 'http://10.0.0.1:9464', onWait })
   await fleet.send('a', { kind: 'coder', prompt: 'Hi' })
   await answered('a')
   await fleet.send('b', { kind: 'coder', prompt: 'Hi' })
@@ -245,6 +247,7 @@ test('FL11 status tells workers, sessions by their status, jobs and limits, and 
     failures: 0,
     waits: { count: 2, sumMs: 0 },
   })
+  expect(waits).toEqual([0, 0])
   await worker.close()
   expect((await fleet.status()).workers).toEqual([])
 })

@@ -21,6 +21,14 @@ export async function measureSessions(io: Io, store: SessionStore): Promise<() =
   return (await import('../../otel/work-metrics.ts')).createWorkMetrics(exporting.options).watchSessions(store)
 }
 
+/** Records how long the jobs of a worker waited, for the same measurements. Undefined if nothing is exported. */
+export async function measureWaits(io: Io): Promise<((waitMs: number) => void) | undefined> {
+  const exporting = await exportOf(io)
+  if (!exporting) return undefined
+  const { dispatched } = (await import('../../otel/work-metrics.ts')).createWorkMetrics(exporting.options)
+  return (waitMs) => dispatched(waitMs)
+}
+
 function exportOf(io: Io): Promise<TelemetryExport | undefined> {
   const known = started.get(io) ?? start(io)
   started.set(io, known)

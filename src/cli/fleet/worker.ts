@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { workerHandler } from '../../durable/worker-http.ts'
+import { measureWaits } from '../assembly/telemetry.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { WorkerValues } from '../commands/worker.ts'
 import type { Io } from '../io.ts'
@@ -16,6 +17,7 @@ export async function worker(values: WorkerValues, io: Io): Promise<number> {
   const stop = onStop(io)
   const quitAtSecond = onSecondSignal(io)
   const fleet = await loadFleet(config, io)
+  const onWait = await measureWaits(io)
   const key = randomBytes(24).toString('base64url')
   const working: { handle?: ReturnType<typeof workerHandler> } = {}
   const http = makeServer(async (request) => working.handle?.(request) ?? new Response('starting\n', { status: 503 }))
@@ -25,6 +27,7 @@ export async function worker(values: WorkerValues, io: Io): Promise<number> {
     const started = fleet.work({
       address: withKey(values.address ?? reachable(address), key),
       ...(concurrency !== undefined && { concurrency: Number(concurrency) }),
+      ...(onWait && { onWait }),
     })
     working.handle = workerHandler({ fleet, worker: started, key })
     io.out(`working at ${address}`)
