@@ -15,7 +15,7 @@ test('FL47 no engine is loaded before it is used, and one that is missing is nam
       },
     })
     const { dbosDispatcher, inProcessDispatcher, pgBossDispatcher } = await import('./src/durable/index.ts')
-    const url = 'postgres://nobody@127.0.0.1:1/none'
+    const url = 'postgres://libero@127.0.0.1:1/none'
     const made = [inProcessDispatcher(), pgBossDispatcher({ url }), dbosDispatcher({ url })]
     await made[0].wake('s', { kind: 'coder' })
     const before = [...asked]
