@@ -72,6 +72,7 @@ export default defineConfig({
     retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } }, // of `vi.waitFor` in test/setup.ts
     // More than there are cores: much of the time a test waits for a process, a timer or a disk.
     maxWorkers: Math.ceil(availableParallelism() * 2.5),
     sequence: { sequencer: LongestFirst },

@@ -52,6 +52,8 @@ export const argumentsGoals: Goals = {
   'functions around values': 0, // 1 before, and 9 wrong: it may be a call, or a text without quotes
   'marks without width': 100,
   'NaN and Infinity': 0,
+  'misspelt values': 0,
+  'a control character in a name': 0,
   'large integers': 32,
   'large integers as text': 32,
   'numbers for a text': 25.5,

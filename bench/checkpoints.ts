@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,13 +8,14 @@ import { createFileSnapshots } from '../src/snapshots/file-snapshots.ts'
 import { compare, median, type Result } from './measure.ts'
 
 const files = 50_000
-const rounds = 15
+const rounds = 31
 
 /**
  * What a snapshot of 50,000 files costs over a `git status` of them, where nothing changed and where three files did. Time
  * by the clock, because it passes in other processes; the median of interleaved rounds. The files are committed, as a
- * status without a commit lists them all. The same context runs both, because a busy machine gives the commands of a new
- * session other shares of its time. The first snapshot, which stores every file, is printed beside `git add` of the same files.
+ * status without a commit lists them all. The floor is git alone, started as a shell would; a snapshot counts with the
+ * execution context that runs it. Where half of the rounds lie is printed: beyond a tenth of the median the machine was busy.
+ * The first snapshot, which stores every file, is printed beside `git add` of the same files.
  */
 export async function checkpoints(): Promise<Result[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'libero-bench-')))
@@ -28,14 +30,14 @@ export async function checkpoints(): Promise<Result[]> {
       if ('unavailable' in taken) throw new Error(taken.unavailable)
     }
     const git = (...args: string[]): void => void execFileSync('git', args, { cwd: work, stdio: 'ignore' })
-    const status = async (): Promise<void> => void (await execution.exec(handle, 'git status --porcelain'))
+    const status = async (): Promise<void> =>
+      void (await once(spawn('git', ['status'], { cwd: work, stdio: 'ignore' }), 'exit'))
     git('init', '--quiet')
     const added = await timed(async () => git('add', '-A'))
     git('-c', 'user.name=bench', '-c', 'user.email=bench@example.org', 'commit', '--quiet', '-m', 'all')
     const first = await timed(take)
     console.log(`  first snapshot: ${(first / added).toFixed(2)}x git add (no goal)`)
     await take({ tidy: true }) // as at the end of each run
-    execFileSync('sync') // what was planted is still being written, and only the snapshots would wait for it
     await new Promise((resolve) => setTimeout(resolve, 1100)) // past the second in which git cannot tell changes by time
     const times = { status: [] as number[], same: [] as number[], changed: [] as number[] }
     for (let round = 0; round < rounds; round++) {
@@ -46,6 +48,8 @@ export async function checkpoints(): Promise<Result[]> {
     }
     await execution.destroy(handle)
     const [floor, same, changed] = [median(times.status), median(times.same), median(times.changed)]
+    const spreads = Object.entries(times).map(([name, all]) => `${name} ${spread(all)}`)
+    console.log(`  half of the rounds within, in ms: ${spreads.join(', ')}`)
     return [
       compare('snapshot: nothing changed, over git status', same * 1000, floor * 1000, 1.3, 'snapshot'),
       compare('snapshot: 3 files changed, over git status', changed * 1000, floor * 1000, 1.3, 'snapshot'),
@@ -59,6 +63,12 @@ async function timed(work: () => Promise<void>): Promise<number> {
   const begun = performance.now()
   await work()
   return performance.now() - begun
+}
+
+function spread(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (part: number): string => sorted[Math.floor((sorted.length - 1) * part)]!.toFixed(0)
+  return `${at(0.25)} to ${at(0.75)}`
 }
 
 const nameOf = (i: number): string => `src/part-${i % 500}/of-${i % 7}/file-${i}.ts`

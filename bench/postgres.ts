@@ -2,7 +2,8 @@ import driver from 'postgres'
 import { type Clock, systemClock } from '../src/core/clock.ts'
 import type { LogEntry } from '../src/core/log.ts'
 import type { SessionQuery, SessionStore } from '../src/core/store.ts'
-import { createPostgresStore, type PostgresSql } from '../src/sessions/postgres-store.ts'
+import type { PostgresSql } from '../src/sessions/postgres/driver.ts'
+import { createPostgresStore } from '../src/sessions/postgres-store.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '../test/postgres-server.ts'
 import { compare, measure, type Result, wall } from './measure.ts'
 
@@ -42,7 +43,7 @@ async function appender(store: SessionStore, name: string): Promise<() => Promis
   }
 }
 
-/** A client that notifies with each append, as the store did once. */
+/** A client that notifies with each statement of appends, as the store once did with each append. */
 function notifyingClient(url: string): PostgresSql & { end(): Promise<void> } {
   const client = driver(url, { max: connections, onnotice: () => {}, fetch_types: false })
   const unsafe: PostgresSql['unsafe'] = (statement, values, options) => {
@@ -87,7 +88,7 @@ async function appends(server: PostgresServer): Promise<Result[]> {
     const rate = (micros: number): string => `${Math.round(1e6 / micros)} appends a second`
     const name = `append with ${connections} connections, without notifications`
     const result = compare(name, ours!, floor!, 1.11, 'append')
-    console.log(`     ${rate(ours!)}; with a notification in each append ${rate(all!)}`)
+    console.log(`     ${rate(ours!)}; with a notification in each group of appends ${rate(all!)}`)
     return [result]
   } finally {
     for (const store of Object.values(stores)) await store.close?.()

@@ -47,7 +47,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   edits: { goals: Object.keys(editsGoals).length, run: edits },
   sandbox: { goals: 5, run: sandbox },
   browser: { goals: 4, run: browser },
-  web: { goals: 10, run: web },
+  web: { goals: 12, run: web },
   otel: { goals: 2, run: otel },
 }
 

@@ -28,7 +28,7 @@ declare const requestAnimationFrame: (callback: () => void) => void
 
 /** How much the page loads, and how fast it is in a real Chromium: at its start, in a long session, while an answer streams. */
 export async function web(): Promise<Result[]> {
-  const sizes = [await allFiles()]
+  const sizes = await sizesOfFiles()
   const executablePath = findProgram('chromium')
   if (!executablePath) {
     console.log(`     not measured without Chromium: ${installCommand('chromium')}`)
@@ -53,21 +53,24 @@ export async function web(): Promise<Result[]> {
   }
 }
 
-/** All files together, as they are in the package. */
-async function allFiles(): Promise<Result> {
+/** All files together, as they are in the package, and what a replay file has beside its session. */
+async function sizesOfFiles(): Promise<Result[]> {
   const { files } = await buildPage()
-  const all = Object.values(files).reduce((sum, text) => sum + Buffer.byteLength(text), 0) / 1024
-  return atMost('all files, KB', all, 600)
+  const kb = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / 1024
+  return [
+    atMost('all files, KB', kb(Object.values(files)), 600),
+    atMost('script and style of a replay file, KB', kb([files['/replay.js']!, files['/replay.css']!]), 150),
+  ]
 }
 
 /** What a browser without a cache loads for the list of sessions, and for a conversation that is opened by its link. */
 async function loads(browser: Browser, url: string): Promise<Result[]> {
   const list = await loaded(browser, `${url}/#token=${token}`, 'Sessions')
-  const conversation = await loaded(browser, `${url}/s/short#token=${token}`, 'short')
+  const conversation = await loaded(browser, `${url}/s/short#token=${token}`, '0 word')
   return [
     atMost('JavaScript of the first load, KB with gzip', list.js, 60),
     atMost('styles of the first load, KB with gzip', list.css, 12),
-    atMost('JavaScript of a conversation by its link, KB with gzip', conversation.js, 70),
+    atMost('JavaScript of a conversation by its link, KB with gzip', conversation.js, 60),
     atMost('styles of a conversation by its link, KB with gzip', conversation.css, 12),
   ]
 }

@@ -24,7 +24,7 @@ export async function drainWorkers(options: PartOptions): Promise<PartResult> {
       await oldest.ended
     }
     await sending
-    const isSettled = await trial.settled(240_000)
+    const isSettled = await trial.settled()
     const result = await resultOf(trial, { isSettled })
     const { handovers, crashes } = result.verdict
     const slowest = quantile(handovers, 0.99)

@@ -5,12 +5,12 @@ import { type PartOptions, type PartResult, resultOf } from './part.ts'
 import { keepRunning } from './poison.ts'
 import { Trial } from './trial.ts'
 
-/** Deletes all jobs again and again, while workers are killed too. */
+/** Deletes all jobs every five seconds for a minute, while workers are killed too. */
 export function loseJobs(options: PartOptions): Promise<PartResult> {
   const { size } = options
   let lostAt = Date.now()
   return killWorkers(
-    { ...options, kills: Math.max(2, Math.round(12 * size)), sessions: Math.max(20, Math.round(150 * size)) },
+    { ...options, kills: Math.max(2, Math.round(40 * size)), sessions: Math.max(20, Math.round(150 * size)) },
     {
       async disturb(trial) {
         if (Date.now() - lostAt < 5000) return
@@ -48,14 +48,16 @@ export async function killPostgres(options: PartOptions): Promise<PartResult> {
   try {
     for (let i = 0; i < 3; i++) trial.start()
     const keeping = keepRunning(trial, 3)
-    const sending = sendTasks(trial, Math.max(20, Math.round(150 * size)))
+    let isOver = false
+    const sending = sendTasks(trial, Math.max(20, Math.round(150 * size)), () => isOver)
     for (let i = 0; i < restarts; i++) {
       await sleep(4000)
       await server.restart({ isCrash: true })
       progress(`${i + 1} of ${restarts} restarts of Postgres`)
     }
+    isOver = true
     await sending
-    const isSettled = await trial.settled(240_000)
+    const isSettled = await trial.settled()
     keeping.stop()
     const died = trial.deaths.size > 0 ? [`${trial.deaths.size} workers ended with the server`] : []
     const result = await resultOf(trial, { isSettled, failures: died })

@@ -20,25 +20,29 @@ export async function killWorkers(
   try {
     for (let i = 0; i < workers; i++) trial.start()
     let killed = 0
-    const sending = sendTasks(trial, sessions, () => killed >= kills)
-    while (killed < kills) {
+    let idle = 0
+    const isOver = (): boolean => killed >= kills || idle > 20 // no worker has begun a run for long: all work has stopped
+    const sending = sendTasks(trial, sessions, isOver)
+    while (!isOver()) {
       await sleep((0.4 + 1.2 * random()) * (9 / workers) * 1000) // a worker lives for about nine seconds
       await disturb?.(trial)
       const ready = [...trial.workers].filter((worker) => worker.processId !== undefined)
-      const victim = ready[Math.floor(random() * ready.length)]
-      if (!victim) continue
+      idle = ready.length > 0 ? 0 : idle + 1
+      if (ready.length < workers / 2) continue // on a busy machine those that are killed would not be replaced in time
+      const victim = ready[Math.floor(random() * ready.length)]!
       trial.start()
       await trial.kill(victim)
       killed++
       if (killed % 25 === 0) progress(`${killed} of ${kills} kills`)
     }
     await sending
-    const isSettled = await trial.settled(240_000)
+    const isSettled = await trial.settled()
     const result = await resultOf(trial, { isSettled })
     const { takeovers, stolen } = result.verdict
     const slowest = quantile(takeovers, 0.99)
     const failures = [
-      ...(slowest > 15_000 ? [`takeover p99 ${seconds(slowest)}, goal 15 s`] : []),
+      // A busy machine is late too: a planted bug has to show otherwise.
+      ...(slowest > 15_000 && mutant === undefined ? [`takeover p99 ${seconds(slowest)}, goal 15 s`] : []),
       ...(stolen > 0 ? [`${stolen} sessions were taken from a worker that lived`] : []),
     ]
     const speed = `${takeovers.length} sessions taken over, p50 ${seconds(quantile(takeovers, 0.5))}, p99 ${seconds(slowest)}`

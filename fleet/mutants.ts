@@ -1,9 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { checkPatches, type Patch } from '../crash/plant.ts'
-import type { PartOptions } from './part.ts'
-import { type PartName, parts } from './parts.ts'
+import type { PartName } from './parts.ts'
 
 const store = 'sessions/postgres-store.ts'
 const recovery = 'sessions/crash-recovery.ts'
@@ -16,7 +12,9 @@ export interface Mutant {
   readonly size?: number
 }
 
-/** Bugs that the harness must notice; otherwise it proves nothing. */
+/**
+ * Bugs that the harness must notice; otherwise it proves nothing. This file loads no sources: a worker loads it before them.
+ */
 export const mutants: readonly Mutant[] = [
   {
     name: 'lease not fenced',
@@ -31,12 +29,13 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     part: 'pauses',
-    size: 0.25,
+    size: 0.1,
   },
   {
     name: 'reconciler off',
     patches: [{ file: 'durable/reconciler.ts', find: 'if (this.#isStopped) return\n', replace: 'return\n' }],
     part: 'jobs',
+    size: 0.4, // jobs are deleted every five seconds
   },
   {
     name: 'notify lost',
@@ -83,7 +82,7 @@ export const mutants: readonly Mutant[] = [
       { file: recovery, find: 'const maxCrashes = 3', replace: 'const maxCrashes = 1' },
       {
         file: recovery,
-        find: 'const isShared = !wasCutOff && sessionsOfDeadProcess > 1',
+        find: 'const isShared = !hasStoreFailed && sessionsOfDeadProcess > 1',
         replace: 'const isShared = false',
       },
     ],
@@ -94,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: recovery,
-        find: 'const isShared = !wasCutOff && sessionsOfDeadProcess > 1',
+        find: 'const isShared = !hasStoreFailed && sessionsOfDeadProcess > 1',
         replace: 'const isShared = false',
       },
     ],
@@ -113,39 +112,6 @@ export const mutants: readonly Mutant[] = [
     part: 'drains',
   },
 ]
-
-export interface MutantResult {
-  readonly name: string
-  /** What was noticed; absent if nothing was. */
-  readonly by?: string
-}
-
-/** Runs the part of each mutant with its bug. */
-export async function catchMutants(options: PartOptions): Promise<readonly MutantResult[]> {
-  checkMutants()
-  const results: MutantResult[] = []
-  for (const { name, part, size = 0.15 } of mutants) {
-    // A separate cache, because compiled code of a mutant must not be used elsewhere.
-    const cache = mkdtempSync(join(tmpdir(), 'libero-fleet-cache-'))
-    try {
-      const { failures } = await parts[part]({
-        ...options,
-        size,
-        kills: 15,
-        sessions: 60,
-        cache,
-        mutant: name,
-        progress: () => {},
-      })
-      const [by] = failures
-      results.push({ name, ...(by !== undefined && { by }) })
-      options.progress(`mutant "${name}" ${by === undefined ? 'NOT caught' : `caught by ${part}: ${by}`}`)
-    } finally {
-      rmSync(cache, { recursive: true, force: true })
-    }
-  }
-  return results
-}
 
 /** Throws if a patch no longer matches the sources. */
 export function checkMutants(): void {

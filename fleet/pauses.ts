@@ -3,36 +3,48 @@ import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendTasks } from './kills.ts'
 import { type PartOptions, type PartResult, resultOf } from './part.ts'
+import type { WorkerProcess } from './processes.ts'
 import { Trial } from './trial.ts'
 
-/** Stops workers for a while, and cuts their network: when they come back, others have their sessions. */
+/** A worker that is away costs no processor time, so many may be away at once. */
+const workerCount = 12
+
+/**
+ * Stops workers for 5 to 60 seconds, and cuts their network: when they come back, others have their sessions. Each worker has
+ * its own turn of work and absence, so that sometimes most of them are away.
+ */
 export async function pauseWorkers(options: PartOptions): Promise<PartResult> {
   const { server, engine, cache, random, size, mutant, progress } = options
-  const pauses = Math.max(1, Math.round(20 * size))
-  const cuts = Math.max(1, Math.round(5 * size))
+  const pauses = Math.max(1, Math.round(100 * size))
+  const cuts = Math.max(1, Math.round(20 * size))
   const trial = await new Trial({
     ...{ url: server.url(), engine, cache, thinkMs: 800 },
     ...(mutant !== undefined && { mutant }),
   }).prepare()
-  const links = await Promise.all(Array.from({ length: 3 }, () => openLink(server.port)))
+  const links = await Promise.all(Array.from({ length: workerCount }, () => openLink(server.port)))
   try {
     const workers = links.map(({ port }) => trial.start({ url: server.url({ port }) }))
     await Promise.all(workers.map(({ ready }) => ready))
-    const sending = sendTasks(trial, Math.max(20, Math.round(150 * size)))
-    for (let i = 0; i < pauses + cuts; i++) {
-      const victim = Math.floor(random() * workers.length)
-      const ms = 9_000 + 6_000 * random()
-      const isCut = i % 5 === 4
-      if (isCut) links[victim]!.cut(true)
-      else workers[victim]!.kill('SIGSTOP')
-      // The next one begins while this one is away, so that at times all are.
-      void sleep(ms).then(() => (isCut ? links[victim]!.cut(false) : workers[victim]!.kill('SIGCONT')))
-      await sleep(ms * (0.5 + random() * 0.6))
-      if (i % 5 === 4) progress(`${i + 1} of ${pauses + cuts} pauses`)
+    let isOver = false
+    const sending = sendTasks(trial, Math.max(40, Math.round(150 * size)), () => isOver)
+    let begun = 0
+    const disturb = async (worker: WorkerProcess, link: Link): Promise<void> => {
+      while (begun < pauses + cuts) {
+        begun++
+        const isCut = begun % Math.ceil((pauses + cuts) / cuts) === 0
+        if (begun % 20 === 0) progress(`${begun} of ${pauses + cuts} pauses`)
+        await sleep(4000 + 12_000 * random())
+        if (isCut) link.cut(true)
+        else worker.kill('SIGSTOP')
+        await sleep(5000 * 12 ** random()) // as often 5 to 10 seconds as 30 to 60
+        if (isCut) link.cut(false)
+        else worker.kill('SIGCONT')
+      }
     }
-    await sleep(15_000)
+    await Promise.all(workers.map((worker, i) => disturb(worker, links[i]!)))
+    isOver = true
     await sending
-    const isSettled = await trial.settled(240_000)
+    const isSettled = await trial.settled()
     const died = workers
       .filter(({ isOver }) => isOver)
       .map(({ name, stderr }) => `${name} ended: ${stderr.slice(-300)}`)
@@ -45,11 +57,13 @@ export async function pauseWorkers(options: PartOptions): Promise<PartResult> {
 }
 
 /** A way to the server that can be cut: nothing passes, and neither side is told. */
-async function openLink(serverPort: number): Promise<{
+interface Link {
   readonly port: number
   cut(isCut: boolean): void
   close(): void
-}> {
+}
+
+async function openLink(serverPort: number): Promise<Link> {
   const sockets = new Set<Socket>()
   let isDown = false
   const listener = createServer((client) => {

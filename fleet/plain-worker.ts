@@ -18,7 +18,7 @@ const { loadSession } = await from<typeof import('../src/sessions/session.ts')>(
 const { createAgent } = await from<typeof import('../src/create-agent.ts')>('create-agent.ts')
 const store = createPostgresStore({ url, schema, max: 5 })
 const dispatcher = await engineOf(options)
-const effects = postgres(url, { max: 2, prepare: false, onnotice: () => {} })
+const effects = postgres(url, { max: 2, onnotice: () => {} })
 let running = 0
 let wake = (): void => {}
 dispatcher.onWake?.(() => wake())

@@ -25,7 +25,7 @@ export async function poisonSessions(options: PartOptions): Promise<PartResult> 
       await sleep(500)
       if (tries % 40 === 39) progress(`${trial.deaths.size} deaths`)
     }
-    const isSettled = await trial.settled(240_000)
+    const isSettled = await trial.settled()
     keeping.stop()
     const result = await resultOf(trial, { isSettled, poisoned })
     const slowest = seconds(quantile(result.takeovers, 0.99))

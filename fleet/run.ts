@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { randomOf } from '../crash/random.ts'
 import { noPostgres, startPostgres } from '../test/postgres-server.ts'
+import { catchMutants } from './catch-mutants.ts'
 import { quantile } from './check.ts'
 import { seconds } from './kills.ts'
-import { catchMutants, mutants } from './mutants.ts'
+import { mutants } from './mutants.ts'
 import type { PartOptions, PartResult } from './part.ts'
 import { partNames, parts } from './parts.ts'
 import { engineNames } from './worker-options.ts'
@@ -41,7 +42,7 @@ process.on('SIGTERM', () => process.exit(143))
 process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 
 say(`seed ${seed}, engine ${engine}`)
-const server = await startPostgres({ fsync: true, connections: 200 })
+const server = await startPostgres({ fsync: true, connections: 300 })
 const total = { kills: 0, pauses: 0, lost: 0, doubled: 0, parkedWrongly: 0, failures: 0, caught: 0, mutants: 0 }
 const takeovers: number[] = []
 try {

@@ -17,8 +17,9 @@ export function taskModel({ thinkMs }: { readonly thinkMs: number }): Provider {
     meta: { name: 'task', defaultModel: 'task-1' },
     async *stream({ messages }, signal) {
       yield { type: 'start' }
-      await sleep(thinkMs * (0.5 + Math.random()), undefined, { signal })
+      // Before others have got anywhere, so that they look as guilty.
       if (lastTextOf(messages).includes(poisonText)) process.exit(1)
+      await sleep(thinkMs * (0.5 + Math.random()), undefined, { signal })
       const next = openTasks(messages)[0]
       const call = next === undefined ? undefined : callOf(next)
       const text = call ? `Task ${next}.` : 'Done.'

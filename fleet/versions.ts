@@ -20,7 +20,7 @@ export async function oldBesideNew(options: PartOptions): Promise<PartResult> {
     const workers = [trial.start(), trial.start(), trial.start({ sources: sources.folder })]
     await Promise.all(workers.map(({ ready }) => ready))
     await sendTasks(trial, Math.max(20, Math.round(150 * size)))
-    const isSettled = await trial.settled(120_000)
+    const isSettled = await trial.settled()
     const said = workers
       .filter(({ stderr }) => stderr !== '')
       .map(({ name, stderr }) => `${name} said: ${stderr.slice(0, 300)}`)

@@ -13,11 +13,10 @@ const options = JSON.parse(process.argv[2]!) as WorkerOptions
 const { url, listen, schema, concurrency, thinkMs, graceMs = 30_000 } = options
 const effects = postgres(url, {
   max: 2,
-  prepare: false,
   onnotice: () => {},
   connection: { application_name: 'effects' },
 })
-const store = createPostgresStore({ url, schema, max: 5, prepare: false, ...(listen && { listen }) })
+const store = createPostgresStore({ url, schema, max: 5, ...(listen && { listen }) })
 let isNamed = false
 
 const record: ToolDef = {

@@ -19,7 +19,7 @@ interface BuiltPage {
 export async function buildPage(): Promise<BuiltPage> {
   const [page, replay] = await Promise.all([
     buildFiles([], {
-      modulePreload: { polyfill: false },
+      modulePreload: { polyfill: false, resolveDependencies: atFirstSight },
       rolldownOptions: { output: { codeSplitting: { groups: [...groups], includeDependenciesRecursively: false } } },
     }),
     buildFiles(onServer, {
@@ -37,18 +37,33 @@ export async function buildPage(): Promise<BuiltPage> {
 
 /**
  * Modules that are needed together are one file, which takes less room than many small ones: what every screen needs, what
- * only a conversation needs, and what it shares with cards. Parts that a person must open first have files of their own.
+ * lists of sessions share with a conversation, what only a conversation needs, and what it shares with cards. Parts that a
+ * person must open first have files of their own.
  */
 const groups: readonly CodeSplittingGroup[] = [
   { name: 'page', tags: ['$initial'], priority: 2 },
   {
     name(id, modules) {
       const needs = (file: string): boolean => needed(join(source, file), modules).has(id)
-      if (!needs('screens/session-screen.tsx') || needs('screens/sessions-screen.tsx')) return null
+      const [group] = ofLibrary.find(([, files]) => files.test(id)) ?? []
+      if (group !== undefined || id.startsWith(join(root, 'src')) !== id.startsWith(source)) return group ?? null
+      if (!needs('screens/session-screen.tsx')) return null
+      if (needs('screens/sessions-screen.tsx')) return 'lists'
       return needs('cards/pending-cards.tsx') ? 'content' : 'conversation'
     },
   },
 ]
+
+/** Every screen imports the library through one file, of which it uses a part. */
+const ofLibrary: readonly (readonly [string, RegExp])[] = [
+  ['conversation', /\/src\/(?:view\/(?!view-history)|core\/(?:turn|interrupted)|chat\/attached-text)/],
+  ['content', /\/src\/(?:core\/|chat\/(?:describe-call|diff-counts|renderers))/],
+  ['lists', /\/src\/platform\/format/],
+]
+
+/** What a screen needs at first sight is loaded at once; what is opened later waits for what it imports. */
+const atFirstSight = (_: string, files: string[], { hostId }: { readonly hostId: string }): string[] =>
+  hostId.includes('index-') ? files.filter((file) => /\/(?:conversation|content|lists)-/.test(file)) : []
 
 /** The modules that a file imports, and those that they import. */
 function needed(file: string, modules: ChunkingContext): ReadonlySet<string> {
@@ -57,10 +72,14 @@ function needed(file: string, modules: ChunkingContext): ReadonlySet<string> {
   return found
 }
 
+/** Virtua is written for React. */
+const forVirtua = join(source, 'parts/react.ts')
+
 /** Modules of the page that a copy of a session does without. */
 const onServer = [
   ...['parts/highlight.ts', 'parts/wikitext.tsx', 'cards/pending-card.tsx', 'session/rollback-dialog.tsx'],
   ...['session/queued-view.tsx', 'session/call-why.tsx', 'session/is-replay.ts'],
+  ...['model/outbox.ts', 'model/send-with-files.ts'],
 ]
 
 async function buildFiles(leftOut: readonly string[], options: BuildOptions): Promise<BuiltPage> {
@@ -74,11 +93,12 @@ async function buildFiles(leftOut: readonly string[], options: BuildOptions): Pr
     plugins: [
       { name: 'without-server', load: (id) => replacementOf(id) },
       lexerOnly,
+      filesOfImports,
       ...(options.lib ? [inOneFile] : []),
     ],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
     resolve: {
-      alias: { react: 'preact/compat', 'react-dom': 'preact/compat' }, // virtua is written for React
+      alias: Object.fromEntries(['react/jsx-runtime', 'react-dom', 'react'].map((name) => [name, forVirtua])),
       conditions: ['module', 'browser', 'production'], // also where NODE_ENV is another, as in tests
     },
     worker: { format: 'es' },
@@ -128,6 +148,39 @@ const lexerOnly: Plugin = {
       if (lexer === undefined || end === undefined) throw new Error('marked has another form now; look at lexerOnly')
       return `${code.slice(0, end)}export{${lexer} as Lexer};`
     },
+  },
+}
+
+/** Loads the styles of code with it, as Vite's own helper does, which is larger and never tries again what failed once. */
+const filesOfImports: Plugin = {
+  name: 'files-of-imports',
+  enforce: 'pre',
+  load: {
+    filter: { id: /vite\/preload-helper/ },
+    handler: () => `const files = new Map()
+export const __vitePreload = async (load, names = [], importer) => {
+  await Promise.all(names.map((name) => {
+    const { href } = new URL(name, importer)
+    if (!files.has(href)) files.set(href, add(href))
+    return files.get(href)
+  }))
+  return load()
+}
+const add = (href) => new Promise((resolve, reject) => {
+  if ([...document.querySelectorAll('link')].some((link) => link.href === href)) return resolve()
+  const link = document.createElement('link')
+  const isStyle = href.endsWith('.css')
+  link.rel = isStyle ? 'stylesheet' : 'modulepreload'
+  link.onload = resolve
+  link.onerror = () => {
+    link.remove()
+    files.delete(href)
+    reject(new Error('The file ' + href + ' could not be loaded.'))
+  }
+  link.href = href
+  document.head.append(link)
+  if (!isStyle) resolve()
+})`,
   },
 }
 

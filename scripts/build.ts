@@ -11,11 +11,15 @@ import { withoutFacades } from './without-facades.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What is published: types and code, both in a few files, because each file costs time at start. */
-export async function build(dist: string): Promise<string | undefined> {
+/**
+ * What is published: types and code, both in a few files, because each file costs time at start. `isChecked`: `npm run check`
+ * has passed, and types are not checked again, which is half of the work.
+ */
+export async function build(dist: string, isChecked = false): Promise<string | undefined> {
   rmSync(dist, { recursive: true, force: true })
+  const flags = isChecked ? ['--noCheck'] : []
   const problem =
-    (await tried(() => writeTypes(root, Object.keys(subpaths()), dist))) ?? (await tried(() => bundleInto(dist)))
+    (await tried(() => writeTypes(root, Object.keys(subpaths()), dist, flags))) ?? (await tried(() => bundleInto(dist)))
   // Half a build is worse than none.
   if (problem !== undefined) rmSync(dist, { recursive: true, force: true })
   return problem
@@ -124,7 +128,18 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
     ],
   ],
   ['loop', ['core/run-lifecycle']], // loaded by the first run
-  ['tui', ['tui/run-tui', 'cli/chat/run-chat', 'cli/run/run-task']], // draws before the engine is loaded
+  [
+    'start', // what `libero run` and the first screen of the terminal share
+    [
+      ...['cli/run/run-task', 'cli/sessions/open-store', 'cli/sessions/find-session', 'cli/text', 'view/session-view'],
+      ...['rpc/offer-local-events', 'platform/image-info', 'sessions/pending', 'tools/text/diff'],
+      ...['answer-view', 'calls-view', 'children-view', 'retry-notice', 'thought-view'].map(
+        (name) => `tui/rows/${name}`,
+      ),
+      ...['tui/terminal/frames', 'tui/terminal/paint', 'platform/lock', 'core/waiting'],
+    ],
+  ],
+  ['tui', ['tui/run-tui', 'cli/chat/run-chat']], // draws before the engine is loaded
   [
     'platform',
     ['files', 'lock', 'digest', 'redact', 'source-files', 'canonical-json'].map((name) => `platform/${name}`),
@@ -144,11 +159,14 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
     ],
   ],
   ['store', ['sessions/sqlite-store', 'sessions/memory-store', 'sessions/stored-session']],
-  ['toolset', ['presets/coding', 'extensions/read-tracking', 'extensions/summary-compaction']],
+  [
+    'toolset',
+    ['presets/coding', 'extensions/read-tracking', 'extensions/summary-compaction', 'extensions/thinking-decay'],
+  ],
   ['authority', ['authority/authority', 'authority/trust/enter-project', 'authority/trust/trust-list']],
   ['call', ['authority/gate']], // loaded by the first call of a tool
   ['run', ['cli/run/run-at-terminal']],
-  ['snapshots', ['snapshots/', 'execution/commands/']], // of the first prompt
+  ['snapshots', ['snapshots/', 'execution/commands/', 'execution/files/confined-files']], // of the first prompt
   ['chat', ['chat/create-chat', 'chat/commands/chat-commands', 'chat/submit-line', 'chat/complete']],
   ['tui', ['tui/run-tui', 'cli/chat/run-chat']], // what the first screen needs
   ['viewers', ['tui/viewers/', 'tui/views', 'tui/open-lists', 'tui/command-screen']],
@@ -177,7 +195,7 @@ function subpaths(): Record<string, string> {
 }
 
 if (import.meta.main) {
-  const problem = await build(join(root, 'dist'))
+  const problem = await build(join(root, 'dist'), process.argv.includes('--checked'))
   if (problem !== undefined) {
     console.error(`build: failed, there is no dist/ now (${problem})`)
     process.exitCode = 1

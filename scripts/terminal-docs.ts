@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { usageOf } from '../src/chat/commands/help.ts'
 import { loadCustomCommands } from '../src/chat/custom-commands.ts'
-import { withWeb } from '../src/cli/chat/web-command.ts'
+import { createWebOfChat } from '../src/cli/chat/web-command.ts'
 import { builtInCommands } from '../src/cli/chat-commands/load-commands.ts'
 import { processIo } from '../src/cli/process-io.ts'
 
@@ -12,7 +12,7 @@ const marks = ['<!-- commands -->', '<!-- end of commands -->'] as const
 
 /** docs/terminal.md with the table of slash commands as they are. */
 export async function terminalDocs(page = readFileSync(terminalDocsPath, 'utf8')): Promise<string> {
-  const builtIn = withWeb(builtInCommands(processIo()), {}, processIo())
+  const builtIn = createWebOfChat({}, processIo()).withWeb(builtInCommands(processIo()))
   const { commands: shipped } = await loadCustomCommands({ taken: builtIn.map(({ name }) => name) })
   const rows = [...builtIn, ...shipped].map((command) => `| \`${usageOf(command)}\` | ${command.summary} |`)
   const table = [

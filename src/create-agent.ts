@@ -234,7 +234,7 @@ function checkOptions(options: unknown): asserts options is AgentOptions {
       )
     if (value !== undefined && kindOf(value) !== wanted)
       throw new TypeError(
-        `createAgent option "${name}" must be ${wanted === 'object' ? 'an object' : `a ${wanted}`}, got ${show(value)}`,
+        `createAgent option "${name}" must be ${examples[name] ?? (wanted === 'object' ? 'an object' : `a ${wanted}`)}, got ${show(value)}`,
       )
   }
   const {
@@ -265,8 +265,18 @@ function checkOptions(options: unknown): asserts options is AgentOptions {
 /** A hint for an option that exists elsewhere. */
 function elsewhere(name: string): string | undefined {
   if (isBehavior(name)) return `; it is behavior.${name}`
+  if (Object.hasOwn(otherNames, name)) return `; write ${otherNames[name]}`
   return isRunOption(name) ? `; pass it to run({ ${name} })` : undefined
 }
+
+/** Options that other libraries take in another form. */
+const examples: Readonly<Record<string, string>> = {
+  tools: 'tools by name, as in { add: defineTool({ … }) }',
+  mcpServers: 'a list of servers, as in [{ name, transport, … }]',
+}
+
+/** What other libraries call it, and how it is written here. */
+const otherNames: Readonly<Record<string, string>> = { instructions: 'system' }
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'

@@ -3,28 +3,20 @@
 export type { Authority, AuthorityOptions } from './authority/authority.ts'
 export type { AuditRecord, AuditSink, Decision, Effect } from './core/authority.ts'
 export type { Behavior, Limits } from './core/behavior.ts'
-export type { Cancellation } from './core/cancellation.ts'
-export type { Child, ChildPreset } from './core/children.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
-export type { EditDecision, EditOutcome } from './core/edit-outcomes.ts'
+export type { EditDecision } from './core/edit-outcomes.ts'
 export type {
-  Confinement,
   ExecOptions,
   ExecResult,
   ExecutionContext,
   ExecutionHandle,
-  FileInfo,
-  OpenFile,
   SandboxSupport,
-  SpawnConfig,
-  WriteFileOptions,
 } from './core/execution.ts'
 export type { HookContexts } from './core/hook-map.ts'
-export type { HookScope, Hooks } from './core/hooks.ts'
-export type { Inbox } from './core/inbox.ts'
-export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
-export type { InboxItem, Log, LogEntry } from './core/log.ts'
+export type { Hooks } from './core/hooks.ts'
+export type { Interact, InteractionResponse } from './core/interaction.ts'
+export type { Log, LogEntry } from './core/log.ts'
 export type {
   ClassifiedError,
   EventIterator,
@@ -34,49 +26,36 @@ export type {
   Provider,
   ProviderCapabilities,
   Refusal,
-  StopReason,
 } from './core/provider.ts'
-export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
+export type { AgentHookMap, Extension, ExtensionHost, Run } from './core/run.ts'
 export type { Schema, StandardSchema } from './core/schema.ts'
 export type {
-  Attention,
-  EntryRange,
   Fence,
   Lease,
-  LeaseRequest,
   PendingAnswer,
   PendingCall,
   Session,
   SessionDetails,
-  SessionPage,
   SessionQuery,
-  SessionStatus,
   SessionStore,
   SessionSummary,
-  StoreChange,
-  WatchOptions,
 } from './core/store.ts'
 export type { ThinkingLevel } from './core/thinking.ts'
-export type { JsonSchema, ReplayClass, ToolContext, ToolDef, ToolPreview, ToolResult, ToolSpec } from './core/tool.ts'
+export type { JsonSchema, ReplayClass, ToolContext, ToolDef, ToolResult, ToolSpec } from './core/tool.ts'
 export type { Approval, ToolHookContext } from './core/tool-hooks.ts'
 export type { ValidationResult } from './core/tool-input.ts'
-export type { Transcript } from './core/transcript.ts'
 export type {
-  ImageBlock,
   Message,
   PromptPart,
   SessionContentBlock,
   SessionTurn,
-  TextBlock,
   ToolCallBlock,
   ToolOutput,
-  ToolResultBlock,
   ToolResultContent,
   TurnUsage,
 } from './core/turn.ts'
 export type { AgentStats } from './core/usage.ts'
 export type { LiberoAgent as Agent } from './create-agent.ts'
-export type { CommandLimits } from './execution/commands/command-shell.ts'
 export type { ProcessContextOptions } from './execution/process.ts'
 export type { SandboxProvider } from './execution/sandbox.ts'
 export type { LazyToolEntry } from './extensions/disclosure/lazy-tool.ts'
@@ -96,4 +75,4 @@ export type { SessionOptions } from './sessions/leased-log.ts'
 export type { RemoteStoreOptions } from './sessions/remote/options.ts'
 export type { SqliteStoreOptions } from './sessions/sqlite-store.ts'
 export type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skills/skill.ts'
-export type { SpawnOptions, SpawnPreset } from './tools/spawn.ts'
+export type { SpawnOptions } from './tools/spawn.ts'

@@ -59,7 +59,10 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { exports } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { exports: Record<string, unknown> }
+const { exports, peerDependencies } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
+  exports: Record<string, unknown>
+  peerDependencies: Record<string, string>
+}
 
 const rules: Rules = {
   layers: layersOf(table),
@@ -343,6 +346,16 @@ function layersOf(rows: typeof table): Record<string, readonly string[]> {
 function layer(detail: string): Pick<Breach, 'kind' | 'detail'> {
   return { kind: 'layer', detail }
 }
+
+test('E01 an optional peer is imported in a `try`, where webpack accepts that it is missing', () => {
+  const names = Object.keys(peerDependencies).join('|')
+  const imports = new RegExp(`(try \\{\\n *(?:return |const [^=\\n]+ = )?)?await import\\('(?:${names})'`, 'g')
+  const found = [...sources].flatMap(([file, source]) =>
+    [...source.matchAll(imports)].map(([, tried]) => ({ file, isInTry: tried !== undefined })),
+  )
+  expect(found.length).toBeGreaterThanOrEqual(5)
+  expect(found.filter(({ isInTry }) => !isInTry)).toEqual([])
+})
 
 test('the page uses the library through one file only', () => {
   const folder = `${root}/src/web/page`

@@ -77,6 +77,13 @@ describe('links', () => {
 })
 
 describe('claims', () => {
+  test('the imports of docs/README.md are the subpaths of the package', () => {
+    const { exports } = JSON.parse(read('package.json')) as { exports: object }
+    const [, imports = ''] = read('docs/README.md').split('## Imports')
+    const named = Object.keys(exports).filter((subpath) => subpath !== './package.json')
+    expect(named.filter((subpath) => !imports.includes(`\`libero${subpath.slice(1)}\``))).toEqual([])
+  })
+
   test('the README begins with the two commands that matter', () => {
     const top = linesOf('README.md').slice(0, 15).join('\n')
     expect(top).toContain('npm install && npm start')

@@ -21,6 +21,8 @@ export const noPgbouncer: string | undefined =
   noPostgres ??
   (findProgram('pgbouncer') ? undefined : `pgbouncer is not installed; \`${installCommand('pgbouncer')}\` installs it`)
 
+if (noPgbouncer) console.warn(`NOT TESTED, PgBouncer: ${noPgbouncer}`)
+
 export async function startPgbouncer(server: PostgresServer): Promise<Pgbouncer> {
   if (!serverUser) throw new Error(noPgbouncer)
   const { user, scratch } = serverUser

@@ -21,6 +21,8 @@ export interface PostgresKit {
   proxied(): { url: string }
 }
 
+if (noPostgres) console.warn(`NOT TESTED, what needs Postgres: ${noPostgres}`)
+
 /** Runs the tests of `suite` with a server, or says loudly that they do not run. */
 export function withPostgres(name: string, suite: (kit: PostgresKit) => void): void {
   if (noPostgres) test.skip(`${name}: NOT tested here: ${noPostgres}`, () => {})

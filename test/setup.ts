@@ -1,9 +1,17 @@
 import { type LookupFunction, Socket } from 'node:net'
+import { vi } from 'vitest'
 
 const isHere = /^(localhost|127\.|::1$)/
 
 // Files that share a worker come here one after the other.
 if (globalThis.fetch.name !== 'fetchHere') stayHere()
+
+/** What a test waits for may take long on a busy machine; by itself vitest gives up after a second. */
+const { waitFor } = vi
+if (waitFor.name !== 'waitForLong')
+  vi.waitFor = function waitForLong(check, options = {}) {
+    return waitFor(check, typeof options === 'number' ? options : { timeout: 30_000, ...options })
+  }
 
 /** Tests talk to nobody but this machine: a request that leaves it is a bug in the test. */
 function stayHere(): void {

@@ -2,12 +2,14 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
-import { type NodeResponse, toNodeListener } from '../src/sessions/remote/node-listener.ts'
+import { toNodeListener } from '../src/sessions/remote/node-listener.ts'
 
 export type Handler = (request: Request) => Promise<Response>
 /** Looks at a request before the handler does; may answer in its place, or cut the connection. */
 export type Tap = (incoming: IncomingMessage, outgoing: ServerResponse, serve: Serve) => unknown
 /** Lets the handler do it, and answer there. */
+type NodeResponse = Parameters<ReturnType<typeof toNodeListener>>[1]
+
 export type Serve = (into?: NodeResponse) => Promise<void>
 
 export interface StoreServer {

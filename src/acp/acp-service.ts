@@ -28,7 +28,9 @@ export class AcpService {
   readonly #host: AcpHost
   readonly #sessions = new Map<string, AcpSession>()
   /** Sessions of the store are opened one after the other: the same one may be asked for twice. */
-  #opening: Promise<unknown> = Promise.resolve()
+  #opening: Promise<void> = Promise.resolve()
+  /** All that are being opened; they never reject. */
+  readonly #underWay = new Set<Promise<void>>()
   #capabilities: ClientCapabilities = {}
   #models: Promise<readonly ModelChoice[]> | undefined
 
@@ -73,9 +75,14 @@ export class AcpService {
   }
 
   open(request: OpenRequest): Promise<OpenedSession> {
-    if (request.sessionId === undefined) return this.#openNow(request)
-    const opened = this.#opening.then(() => this.#openNow(request))
-    this.#opening = opened.catch(() => {})
+    const isStored = request.sessionId !== undefined
+    const opened = isStored ? this.#opening.then(() => this.#openNow(request)) : this.#openNow(request)
+    const over = opened.then(
+      () => void this.#underWay.delete(over),
+      () => void this.#underWay.delete(over),
+    )
+    this.#underWay.add(over)
+    if (isStored) this.#opening = over
     return opened
   }
 
@@ -114,7 +121,8 @@ export class AcpService {
       this.#beginAfterAnswer(session)
       return { sessionId, ...session.settings }
     } catch (error) {
-      await chat.close()
+      if (opened.session) this.#sessions.delete(opened.session.id)
+      await (opened.session?.leave() ?? chat.close())
       throw error
     }
   }
@@ -125,7 +133,7 @@ export class AcpService {
     return {
       sessions: sessions.map((summary) => {
         const title = this.#host.titleOf(summary)
-        const updatedAt = new Date(summary.updatedAt).toISOString()
+        const updatedAt = timeText(summary.updatedAt)
         return { sessionId: summary.id, cwd: summary.folder ?? '/', updatedAt, ...(title !== '' && { title }) }
       }),
       ...(next !== undefined && { nextCursor: next }),
@@ -146,6 +154,7 @@ export class AcpService {
   }
 
   async end(): Promise<void> {
+    await Promise.all(this.#underWay)
     await Promise.all([...this.#sessions.values()].map((session) => session.leave()))
   }
 
@@ -187,6 +196,11 @@ const modelsWaitMs = 1000
 function byHand(login: { id: string; name: string; description: string }) {
   return { ...login, description: `${login.description}: run "libero login" in a terminal` }
 }
+
+const lastDay = Date.UTC(9999, 11, 31)
+
+/** An import may have any time. */
+const timeText = (at: number): string => new Date(at > 0 ? Math.min(at, lastDay) : 0).toISOString()
 
 const shown = (text: string): string => JSON.stringify(fullyVisible(text.slice(0, 200)))
 

@@ -1,11 +1,11 @@
 import type { Chat, ChatPrompt, ChatState, ModelChoice, OutgoingMessage } from '../chat/chat.ts'
 import type { ChatCommand } from '../chat/command.ts'
+import type { EntryOf } from '../core/log.ts'
 import { visibleText } from '../platform/visible-text.ts'
 import { AcpError } from './acp-error.ts'
 import { type AskContext, askPerson } from './ask-person.ts'
 import type { AcpHost } from './host.ts'
-import type { PromptResponse, SessionUpdate } from './protocol.ts'
-import { watchRuns } from './run-end.ts'
+import type { PromptResponse, SessionUpdate, StopReason } from './protocol.ts'
 import { type SettingsState, settingOf, settingsState } from './session-settings.ts'
 import { commandIn, commandsUpdate, runSlashCommand } from './slash-commands.ts'
 import { noticeUpdate, StateUpdates } from './state-updates.ts'
@@ -128,6 +128,7 @@ export class AcpSession {
   /** Closes the session; a run under way can be continued later. */
   async leave(): Promise<void> {
     this.#unsubscribe()
+    this.#begun.resolve() // prompts that wait for it find the chat closed
     await this.#chat.close()
     await this.#turns
   }
@@ -270,3 +271,41 @@ export const notOpen = (id: string): AcpError =>
     'not found',
     `There is no open session ${JSON.stringify(id.slice(0, 100))}; open it with session/load or session/resume`,
   )
+
+/** How the runs of one prompt ended. */
+interface RunEnds {
+  /** Why the last run stopped. Throws if it failed, or could not begin. */
+  stopReason(): StopReason
+  close(): void
+}
+
+/** Begins to watch the agent of a chat, before the prompt is sent. */
+function watchRuns(chat: Pick<Chat, 'agent' | 'state'>): RunEnds {
+  let ended: EntryOf<'run_ended'> | undefined
+  let reply: EntryOf<'turn'>['stop']
+  const seen = chat.state.notices.at(-1)?.id ?? 0
+  const close = chat.agent?.agent.log.subscribe((entry) => {
+    if (entry.type === 'run_ended') ended = entry
+    if (entry.type === 'turn' && entry.turn.role === 'assistant') reply = entry.stop
+  })
+  return {
+    close: () => close?.(),
+    stopReason() {
+      if (!ended) {
+        const failure = chat.state.notices.find(({ id, kind }) => id > seen && kind === 'failure')
+        if (failure) throw new AcpError('failed', failure.text)
+        return 'end_turn' // a command that asked no model
+      }
+      const { status, stop, error } = ended
+      if (status === 'error')
+        throw new AcpError(error?.name === 'AgentAuthError' ? 'no login' : 'failed', error?.message ?? stop)
+      if (status === 'aborted' || status === 'left') return 'cancelled'
+      if (limits.has(stop)) return 'max_turn_requests'
+      if (reply === 'length') return 'max_tokens'
+      return reply === 'refusal' ? 'refusal' : 'end_turn'
+    },
+  }
+}
+
+/** The limits that end a run as completed. */
+const limits: ReadonlySet<string> = new Set(['max_turns', 'budget'])

@@ -1,12 +1,25 @@
-import { answerApproval, approvalOfPrompt, approvalResponse } from '../chat/approval-card.ts'
+import {
+  type ApprovalCard,
+  type ApprovalChoice,
+  answerApproval,
+  approvalOfPrompt,
+  approvalResponse,
+} from '../chat/approval-card.ts'
 import { fenced } from '../chat/attached-text.ts'
 import type { ChatPrompt } from '../chat/chat.ts'
+import {
+  type QuestionCard,
+  questionOfPrompt,
+  questionResponse,
+  submitQuestion,
+  toggleOption,
+  writeAnswer,
+} from '../chat/question-card.ts'
 import { messageOf } from '../core/errors.ts'
 import type { InteractionResponse } from '../core/interaction.ts'
+import { isRecord } from '../core/is-record.ts'
 import { oneLine } from '../core/text.ts'
 import { fullyVisible, visibleText } from '../platform/visible-text.ts'
-import { askQuestion, openAddress } from './elicitation.ts'
-import { permissionOptions } from './permission-options.ts'
 import type { AgentContext, ClientCapabilities, PermissionOption, ToolCallContent, ToolCallUpdate } from './protocol.ts'
 import { kindOf, previewContent, textContent, titleOf } from './tool-call.ts'
 
@@ -109,4 +122,114 @@ async function request(
     { cancellationSignal: signal, stopWaitingOnCancel: true },
   )
   return outcome.outcome === 'selected' ? outcome.optionId : 'cancelled'
+}
+
+/** The choices of an approval as options of a client, each with what it covers in words. */
+function permissionOptions({ choices, words }: Pick<ApprovalCard, 'choices' | 'words'>): {
+  readonly options: PermissionOption[]
+  /** An option that was not offered is no. */
+  choiceOf(optionId: string): ApprovalChoice
+} {
+  return {
+    options: choices.map((choice) => {
+      const covers = words[choice]
+      const name = covers === undefined ? names[choice] : `Allow ${fullyVisible(covers)}`
+      return { optionId: choice, name: oneLine(name, longestName), kind: kinds[choice] }
+    }),
+    choiceOf: (optionId) => choices.find((choice) => choice === optionId) ?? 'deny',
+  }
+}
+
+const longestName = 300
+
+/** If the authority has no words of its own. */
+const names: Readonly<Record<ApprovalChoice, string>> = {
+  allow: 'Allow once',
+  'allow-outside': 'Allow once, outside of the sandbox',
+  'allow-session': 'Allow for this session',
+  'allow-project': 'Allow for this project',
+  deny: 'Deny',
+}
+
+const kinds: Readonly<Record<ApprovalChoice, PermissionOption['kind']>> = {
+  allow: 'allow_once',
+  'allow-outside': 'allow_once',
+  'allow-session': 'allow_always',
+  'allow-project': 'allow_always',
+  deny: 'reject_once',
+}
+
+/** Asks a question of a tool by a form of the client. */
+async function askQuestion(
+  prompt: ChatPrompt,
+  { client, sessionId }: Pick<AskContext, 'client' | 'sessionId'>,
+): Promise<InteractionResponse> {
+  const card = questionOfPrompt(prompt)
+  const { questionId } = prompt.payload
+  const answer = await client.request(
+    'elicitation/create',
+    {
+      mode: 'form',
+      sessionId,
+      ...(typeof questionId === 'string' && { toolCallId: questionId }),
+      message: visibleText(card.question),
+      requestedSchema: formOf(card),
+    },
+    { cancellationSignal: prompt.signal, stopWaitingOnCancel: true },
+  )
+  if (answer.action !== 'accept') return { status: 'rejected', reason: 'declined' }
+  const submitted = submitQuestion(filled(card, isRecord(answer.content) ? answer.content : {}))
+  if (!submitted.isAccepted) return { status: 'rejected', reason: 'no answer was given' }
+  return questionResponse(submitted.card) ?? { status: 'rejected', reason: 'no answer was given' }
+}
+
+/** `answer` has the chosen options or the text, `other` a text beside options. */
+function formOf({ inputType, options, allowFreeform }: QuestionCard) {
+  const choices = options.map(({ label, description }, i) => {
+    return {
+      const: String(i),
+      title: visibleText(label),
+      ...(description && { description: visibleText(description) }),
+    }
+  })
+  const other = { other: { type: 'string', title: 'Another answer' } } as const
+  const required = ['answer']
+  if (inputType === 'text')
+    return { type: 'object', properties: { answer: { type: 'string', title: 'Answer' } }, required } as const
+  const answer =
+    inputType === 'multi-select'
+      ? ({ type: 'array', title: 'Answer', items: { anyOf: choices } } as const)
+      : ({ type: 'string', title: 'Answer', oneOf: choices } as const)
+  if (!allowFreeform) return { type: 'object', properties: { answer }, required } as const
+  return { type: 'object', properties: { answer, ...other } } as const
+}
+
+function filled(card: QuestionCard, { answer, other }: Readonly<Record<string, unknown>>): QuestionCard {
+  if (card.inputType === 'text') return writeAnswer(card, typeof answer === 'string' ? answer : '')
+  const chosen = (Array.isArray(answer) ? answer : [answer]).filter((one) => typeof one === 'string' && one !== '')
+  const selected = chosen.reduce<QuestionCard>((now, one) => toggleOption(now, Number(one)), card)
+  return typeof other === 'string' && other.trim() !== '' ? writeAnswer(selected, other) : selected
+}
+
+/** Sends the person to a web page for a login. The page itself ends the question, by its `signal`. */
+async function openAddress(
+  { payload, correlationId, signal }: ChatPrompt,
+  { client, sessionId }: Pick<AskContext, 'client' | 'sessionId'>,
+): Promise<InteractionResponse> {
+  const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  const { action } = await client.request(
+    'elicitation/create',
+    {
+      mode: 'url',
+      sessionId,
+      elicitationId: correlationId,
+      url: String(payload.url),
+      message: visibleText(`Log in on this page. The code is ${String(payload.code)}`),
+    },
+    { cancellationSignal: signal, stopWaitingOnCancel: true },
+  )
+  if (action !== 'accept') return { status: 'rejected', reason: 'declined' }
+  await over
+  await client.notify('elicitation/complete', { elicitationId: correlationId })
+  return { status: 'timeout' } // nothing waits for it any more
 }

@@ -27,6 +27,8 @@ interface TerminalOptions {
   readonly onStart?: (callId: string, terminalId: string) => void
   /** How often new output is asked for, in milliseconds. Default 500. */
   readonly pollMs?: number
+  /** How long the end of a killed command is waited for, in milliseconds. Default 5000. */
+  readonly killGraceMs?: number
 }
 
 /** The end of longer output is kept. */
@@ -40,7 +42,7 @@ export async function runInTerminal(
   handle: ExecutionHandle,
   command: string,
   { cwd = '.', env = {}, timeout = 0, signal, onOutput, call }: ExecOptions,
-  { create, onStart, pollMs = 500 }: TerminalOptions,
+  { create, onStart, pollMs = 500, killGraceMs = 5000 }: TerminalOptions,
 ): Promise<ExecResult> {
   signal?.throwIfAborted()
   const terminal = await create({
@@ -53,7 +55,16 @@ export async function runInTerminal(
   if (call) onStart?.(call.callId, terminal.id)
   const output = new TerminalOutput(terminal, onOutput)
   const stop = { timedOut: false }
-  const kill = (): void => void terminal.kill().catch(() => {})
+  const lost = Promise.withResolvers<undefined>()
+  let isLost = false
+  let grace: ReturnType<typeof setTimeout> | undefined
+  const kill = (): void => {
+    terminal.kill().catch(() => {})
+    grace ??= setTimeout(() => {
+      isLost = true
+      lost.resolve(undefined)
+    }, killGraceMs)
+  }
   const timer = timeout > 0 && timeout <= longestTimer ? setTimeout(() => tooLong(), timeout) : undefined
   const tooLong = (): void => {
     stop.timedOut = true
@@ -63,8 +74,9 @@ export async function runInTerminal(
   signal?.addEventListener('abort', kill, { once: true })
   if (signal?.aborted) kill()
   try {
-    const { exitCode, signal: killedBy } = await terminal.waitForExit()
-    await output.read()
+    const ended = await Promise.race([terminal.waitForExit(), lost.promise])
+    if (ended) await Promise.race([output.read(), lost.promise])
+    const { exitCode, signal: killedBy } = ended ?? {}
     signal?.throwIfAborted()
     return {
       stdout: onOutput ? '' : output.text,
@@ -75,9 +87,11 @@ export async function runInTerminal(
     }
   } finally {
     clearTimeout(timer)
+    clearTimeout(grace)
     clearInterval(poll)
     signal?.removeEventListener('abort', kill)
-    await terminal.release().catch(() => {})
+    const released = terminal.release().catch(() => {})
+    if (!isLost) await released // a client that does not even end a command may not answer this either
   }
 }
 

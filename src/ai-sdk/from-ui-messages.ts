@@ -1,17 +1,18 @@
+import { isRecord } from '../core/is-record.ts'
 import type { Message, PromptPart, SessionContentBlock, ToolOutput, ToolResultBlock } from '../core/turn.ts'
-
-/** A `UIMessage` of any version and type parameters. */
-export interface AnyUIMessage {
-  readonly role: string
-  readonly parts: readonly { readonly type: string }[]
-}
 
 /**
  * Messages of `useChat` as turns, for `session.addTurns`. A reply becomes one turn for each step, followed by the results
  * of its calls. Left out, for lack of a counterpart: system messages (give them to the agent), sources, data parts, and
  * signatures of reasoning. Throws a TypeError for a file that is no data URL: nothing is fetched.
  */
-export function fromUIMessages(messages: readonly AnyUIMessage[]): Message[] {
+export function fromUIMessages(
+  /** A `UIMessage` of any version and type parameters. */
+  messages: readonly {
+    readonly role: string
+    readonly parts: readonly { readonly type: string }[]
+  }[],
+): Message[] {
   const turns: Message[] = []
   const add = (role: Message['role'], content: readonly SessionContentBlock[]): void => {
     if (content.length > 0) turns.push({ role, content })
@@ -87,8 +88,7 @@ const unquoted = (text: string): string =>
     .replace(/[^\p{ASCII}]+/gu, encodeURIComponent)
     .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
-const inputOf = (input: unknown): Record<string, unknown> =>
-  typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : {}
+const inputOf = (input: unknown): Record<string, unknown> => (isRecord(input) ? input : {})
 
 /** The result of a call that has one. */
 function resultOf({ state, output, errorText, approval }: Part): Omit<ToolResultBlock, 'type' | 'callId'> | undefined {

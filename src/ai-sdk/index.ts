@@ -6,6 +6,6 @@
 export type { LogEntry } from '../core/log.ts'
 export type { Message, SessionTurn } from '../core/turn.ts'
 export { answersAreComplete } from './answers-are-complete.ts'
-export { type AnyUIMessage, fromUIMessages } from './from-ui-messages.ts'
+export { fromUIMessages } from './from-ui-messages.ts'
 export { toUIMessages } from './to-ui-messages.ts'
 export type { UIMessage } from './ui-message.ts'

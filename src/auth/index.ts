@@ -1,5 +1,5 @@
 export type { Clock } from '../core/clock.ts'
 export type { AgentError } from '../core/errors.ts'
 export { type CredentialStore, CredentialsError, createCredentialStore } from './credentials.ts'
-export { type LoginOptions, login } from './login.ts'
+export { login } from './login.ts'
 export { codexOAuth, type OAuthEndpoints, OAuthError, type OAuthTokens } from './oauth.ts'

@@ -13,7 +13,8 @@ import type { CredentialStore } from './credentials.ts'
 import { type OAuthEndpoints, type OAuthTokens, withAccount } from './oauth.ts'
 import { errorCode, OAuthError, requestTokens, secureUrl } from './token-endpoint.ts'
 
-export interface LoginOptions {
+/** Logs in through the browser: authorization code with PKCE, and a redirect to this machine. */
+export async function login(options: {
   /** The name of the login in the store. */
   readonly name: string
   readonly endpoints: OAuthEndpoints
@@ -33,10 +34,7 @@ export interface LoginOptions {
    */
   readonly paste?: (signal: AbortSignal) => Promise<string>
   readonly clock?: Clock
-}
-
-/** Logs in through the browser: authorization code with PKCE, and a redirect to this machine. */
-export async function login(options: LoginOptions): Promise<OAuthTokens> {
+}): Promise<OAuthTokens> {
   const { name, endpoints, store, fetch, signal, timeoutMs = 300_000, clock = systemClock, print } = options
   const authorizeUrl = secureUrl(endpoints.authorizeUrl)
   secureUrl(endpoints.tokenUrl)
@@ -69,6 +67,8 @@ export async function login(options: LoginOptions): Promise<OAuthTokens> {
     await server.close()
   }
 }
+
+export type LoginOptions = Parameters<typeof login>[0]
 
 async function challengeOf(verifier: string): Promise<string> {
   return base64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))

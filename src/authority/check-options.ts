@@ -7,9 +7,11 @@ export function checkOptions(options: AuthorityOptions): void {
   for (const name of Object.keys(options))
     if (!Object.hasOwn(known, name))
       throw invalid(`there is no option "${name}"${didYouMean(name, Object.keys(known))}`)
-  const { approvalTimeoutMs: ms } = options
+  const { approvalTimeoutMs: ms, answerSecret: secret } = options
   if (ms !== undefined && !(Number.isFinite(ms) && ms > 0))
     throw invalid(`approvalTimeoutMs must be a number of ms above 0, got ${String(ms)}`)
+  if (secret !== undefined && !(secret instanceof Uint8Array && secret.length >= 32))
+    throw invalid('answerSecret must be at least 32 random bytes, such as crypto.getRandomValues(new Uint8Array(32))')
 }
 
 const invalid = (why: string): CodedError => new CodedError('Validation/InvalidAuthorityOption', `authority: ${why}`)

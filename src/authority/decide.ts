@@ -1,9 +1,8 @@
 import type { DecidedBy, Decision } from '../core/authority.ts'
-import { beyondPlan } from './beyond-plan.ts'
 import type { DecisionContext } from './decision-context.ts'
 import { floorOf } from './floor.ts'
-import type { JudgedCall } from './judged-call.ts'
-import { granted, placed, runsCommands, whyUnconfined } from './placement.ts'
+import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from './judged-call.ts'
+import { granted, hasSandbox, placed, runsCommands, whyNotConfined, whyUnconfined } from './placement.ts'
 import { isWorkspaceReading, needsNoPermission } from './reading-line.ts'
 import type { Rule } from './rules/rules.ts'
 
@@ -147,4 +146,41 @@ const named = (verdict: Decision['verdict'], by: DecidedBy, rule: string, why: s
 function byRules(verdict: Decision['verdict'], by: DecidedBy, words: string, rules: readonly Rule[]): Decision {
   const named = rules.map(({ text, layer, why }) => `"${text}" (${layer})${why === undefined ? '' : `: ${why}`}`)
   return { verdict, by, rule: rules.map(({ text }) => text).join(', '), why: `${words} ${named.join(', ')}` }
+}
+
+/** What in a call is not read-only, in words; undefined if `plan` allows it. */
+function beyondPlan(call: JudgedCall, context: DecisionContext): string | undefined {
+  const { effects, shell } = call
+  if (shell) return lineBeyondPlan(call, shell, context)
+  const beyond = effects.find(isBeyond)
+  if (!beyond) return undefined
+  const about = beyond.target === undefined ? '' : ` (${beyond.target})`
+  return `this call ${words[beyond.effect] ?? `uses ${beyond.effect}`}${about}`
+}
+
+function lineBeyondPlan(call: JudgedCall, shell: ShellFacts, context: DecisionContext): string | undefined {
+  if (call.isOutside && hasSandbox(context)) return 'this line asks to run outside any sandbox'
+  if (needsNoPermission(call) || call.strict?.isStrict) return undefined
+  const missing = whyNotConfined('read-only', context)
+  if (missing !== undefined) return `${missing}; without one a line must be a single plain command: ${call.strict?.why}`
+  if (!shell.isWhole) return 'this line could not be read whole'
+  const changing = shell.commands.find(({ inside }) => inside !== 'reads')
+  if (changing) {
+    const why =
+      changing.why ?? (shell.obstacles.length > 0 ? `it cannot be inspected: ${shell.obstacles[0]}` : undefined)
+    return `${changing.command.words[0] ?? 'an assignment'} may do more${why === undefined ? '' : `: ${why}`}`
+  }
+  const written = factsOf(call).find(({ effect }) => effect === 'fs.write' || effect === 'schedule.write')
+  return written && `this line writes${written.target === undefined ? '' : ` (${written.target})`}`
+}
+
+const isBeyond = ({ effect }: EffectFact): boolean => changing.includes(effect) || effect.startsWith('mcp:')
+
+const changing: readonly string[] = ['fs.write', 'exec', 'schedule.write', 'unknown']
+
+const words: Readonly<Record<string, string>> = {
+  'fs.write': 'writes',
+  exec: 'runs something',
+  'schedule.write': 'changes when an agent is woken',
+  unknown: 'does not say what it does',
 }

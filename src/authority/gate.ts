@@ -11,7 +11,7 @@ import { plannedWriteWith } from '../platform/planned-writes.ts'
 import { createApprovals } from './approvals.ts'
 import { digestToApprove } from './approved-files.ts'
 import type { Authority, AuthorityParts, CallScope } from './authority.ts'
-import { digestsOf } from './bound-files.ts'
+import { boundFiles, digestsOf, presentFiles } from './bound-files.ts'
 import { isSameGrant } from './grants/grant.ts'
 import { grantIdentity } from './grants/grant-identity.ts'
 import type { JudgedCall } from './judged-call.ts'
@@ -134,6 +134,8 @@ export function createGate(
     const wanted = runsCommands(call) ? (decision.confinement ?? 'outside') : undefined
     const grant = grants.find(grantIdentity(call, asker, wanted))
     if (!grant) return authority.judge(call, asker)
+    if (grant.rule !== undefined && !asker.obeyedFiles)
+      return currentDecision(call, { ...asker, obeyedFiles: await presentFiles(boundFiles(call), workspace) })
     if (!grant.bound) return decision
     const now = await digestsOf(Object.keys(grant.bound), workspace)
     if (Object.entries(grant.bound).every(([path, digest]) => now[path] === digest)) return decision

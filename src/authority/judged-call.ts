@@ -18,6 +18,8 @@ export interface JudgedCall {
   readonly shell?: ShellFacts
   /** The directory at the start of the line, absolute. */
   readonly cwd?: string
+  /** That directory is not the workspace itself. */
+  readonly startsElsewhere?: true
   /** Whether the words of the line settle what it reads, so that no sandbox is needed; else why not. */
   readonly strict?: { readonly isStrict: boolean; readonly why?: string }
   /** It asks to run outside any sandbox. */

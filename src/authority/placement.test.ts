@@ -141,11 +141,19 @@ describe('what rules deny or ask about is hidden, so a line that reads the whole
     const git = (verb: string) => line([command(`git ${verb}`, { effects: [deep] })])
     expect(shown(git('show :.env'), under(settings))).toBe('ask floor')
     expect(shown(git('-C . show :.env'), under({ ...settings, mode: 'yolo' }))).toBe('ask floor')
-    for (const verb of ['stash list -p', 'reflog -p', 'status -v', 'worktree add /tmp/x', 'x', 'archive HEAD'])
+    for (const verb of [
+      'stash list -p',
+      'reflog -p',
+      'status -v',
+      'worktree add /tmp/x',
+      'x',
+      'archive HEAD',
+      'tag -l --format=%(raw)',
+    ])
       expect(shown(git(verb), under({ ...settings, mode: 'yolo' })), verb).toBe('ask floor')
     const byPath = line([command('/usr/bin/git show :.env', { effects: [deep] })])
     expect(shown(byPath, under({ ...settings, mode: 'yolo' }))).toBe('ask floor')
-    for (const verb of ['status', 'status -sb --porcelain=v2', 'stash list', 'reflog -5', 'worktree list'])
+    for (const verb of ['status', 'status -sb --porcelain=v2', 'stash list', 'reflog -5', 'worktree list', 'branch -v'])
       expect(shown(git(verb), under(settings)), verb).toBe('allow mode-gate')
     expect(shown(git('show HEAD'), under({}))).toBe('allow mode-gate')
   })

@@ -68,6 +68,7 @@ export async function prepareCall(
     key,
     effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
     ...(shell && { shell, cwd, strict: await strictnessOf(shell, cwd, workspace) }),
+    ...(shell && cwd !== posix.resolve(workspace.root) && { startsElsewhere: true as const }),
     ...(line?.isOutside === true && { isOutside: true as const }),
     ...(origin.isChanged && { changedDescription: tool.spec.description }),
     digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.location?.execution.type ?? '' }),

@@ -97,7 +97,7 @@ export function isPendingApproval({ callId, digest, request }: PendingCall): boo
  */
 export function answerApproval(
   card: ApprovalCard,
-  choice: ApprovalChoice,
+  choice: ApprovalCard['choices'][number],
   {
     note,
     except = [],

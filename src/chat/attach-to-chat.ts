@@ -1,4 +1,5 @@
 import { messageOf } from '../core/errors.ts'
+import { sleep } from '../core/waiting.ts'
 import type { AnswerRow } from '../view/rows.ts'
 import { type AttachedSession, attachSession } from './attached-session.ts'
 import type { ChatHost, ChatSettings } from './chat.ts'
@@ -38,6 +39,11 @@ export async function attachToChat(
 }
 
 const deathNotice = 'The process that worked on this session has ended; the session can be continued here'
+
+/** Waits until a session is free: a process whose run has ended lets go of it a moment later. One that does not is told by what opens it. */
+export async function untilFree({ store, clock }: ChatHost, id: string): Promise<void> {
+  for (let tries = 0; tries < 30 && (await store?.find(id))?.isHeld; tries++) await sleep(100, clock && { clock })
+}
 
 /** Whether a process works on the session. */
 export const isAtWork = ({ view, isDead }: AttachedSession): boolean => view.status === 'working' && !isDead

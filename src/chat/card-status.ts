@@ -1,3 +1,6 @@
+import type { ApprovalCard } from './approval-card.ts'
+import type { QuestionCard } from './question-card.ts'
+
 /** A card leaves `open` once, and is never reopened. */
 export type CardStatus = 'open' | 'answered' | 'expired' | 'withdrawn'
 
@@ -27,12 +30,12 @@ const closed: Readonly<Record<Exclude<CardStatus, 'open'>, string>> = {
 }
 
 /** The expired card; a closed one stays as it is. */
-export function expireCard<Kind extends Card>(card: Kind): Kind {
+export function expireCard<Kind extends ApprovalCard | QuestionCard>(card: Kind): Kind {
   return closeCard(card, 'expired')
 }
 
 /** The withdrawn card; a closed one stays as it is. */
-export function withdrawCard<Kind extends Card>(card: Kind): Kind {
+export function withdrawCard<Kind extends ApprovalCard | QuestionCard>(card: Kind): Kind {
   return closeCard(card, 'withdrawn')
 }
 

@@ -1,14 +1,8 @@
 import { isThenable } from '../core/cancellation.ts'
 import type { ChatCommand, CommandContext, Completion } from './command.ts'
-import { type FuzzyIndex, fuzzyIndex } from './fuzzy-match.ts'
+import { fuzzyIndex } from './fuzzy-match.ts'
 import { findCommand } from './run-command.ts'
-
-/** What completion chooses from. */
-export interface CompletionSources {
-  readonly context: CommandContext
-  /** The files of the workspace; absent while they are being listed. */
-  readonly files?: FuzzyIndex<string>
-}
+import type { WorkspaceFiles } from './workspace-files.ts'
 
 /** What can replace the part of a text from `from` to `to`, best first. */
 export interface Completions {
@@ -26,7 +20,11 @@ const mostShown = 50
 export function completionsFor(
   text: string,
   caret: number,
-  sources: CompletionSources,
+  sources: {
+    readonly context: CommandContext
+    /** The files of the workspace; absent while they are being listed. */
+    readonly files?: NonNullable<WorkspaceFiles['index']>
+  },
 ): Completions | undefined | Promise<Completions | undefined> {
   const target = targetAt(text, caret)
   if (!target) return undefined

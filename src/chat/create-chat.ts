@@ -1,6 +1,6 @@
 import { AgentAbortedError, messageOf } from '../core/errors.ts'
 import { emptyView, type SessionView } from '../view/session-view.ts'
-import { attachedState, attachToChat, isAtWork } from './attach-to-chat.ts'
+import { attachedState, attachToChat, isAtWork, untilFree } from './attach-to-chat.ts'
 import type { AttachedSession } from './attached-session.ts'
 import type {
   AgentRequest,
@@ -16,7 +16,7 @@ import { needsAgent, withChosen, withoutAgent } from './chat-settings.ts'
 import { createChatState } from './chat-state.ts'
 import { forecastCost } from './forecast.ts'
 import { createLiveSession, type LiveSession, type RunEnd, setModeOf } from './live-session.ts'
-import { MessageQueue, memoryDrafts } from './message-queue.ts'
+import { keptDrafts, MessageQueue, memoryDrafts } from './message-queue.ts'
 import { createPrompts } from './open-prompts.ts'
 import { createWaitingElsewhere } from './waiting-elsewhere.ts'
 
@@ -104,7 +104,7 @@ export function createChat(host: ChatHost): Chat {
       if (request.attach !== undefined) return await attach(request.attach)
       const live = await openAgent({ ...request, settings })
       // A session that is not stored ends here; what was queued in it goes on.
-      const kept = [...(await keptDrafts(live)), ...(before.sessionId === undefined ? before.unsent : [])]
+      const kept = [...(await keptDrafts(drafts, live)), ...(before.sessionId === undefined ? before.unsent : [])]
       await closeSession()
       const typed = queue.unsent
       chosen = settings
@@ -129,8 +129,15 @@ export function createChat(host: ChatHost): Chat {
     const next = await attachToChat(host, id, { cell, isCurrent: (one) => one === attached && !isClosed })
     await closeSession()
     attached = next
-    change(attachedState(next))
+    const typed = queue.unsent // meanwhile
+    queue = newQueue()
+    change({ ...attachedState(next), queue: [] })
+    void sendTyped(typed)
     elsewhere.look()
+  }
+
+  async function sendTyped(typed: readonly QueuedDraft[]): Promise<void> {
+    for (const draft of typed) await send(draft).catch(() => queue.add(draft, 'last')) // why is told already
   }
 
   async function closeSession(): Promise<void> {
@@ -138,13 +145,8 @@ export function createChat(host: ChatHost): Chat {
     session = attached = undefined
   }
 
-  /** The messages that were queued when the session was last open here. */
-  async function keptDrafts(live: LiveSession): Promise<readonly QueuedDraft[]> {
-    const kept: QueuedDraft[] = []
-    for (const draft of live.id === undefined ? [] : await drafts.load(live.id))
-      if (!(await live.has(draft))) kept.push(draft)
-    return kept
-  }
+  /** No process works on it. */
+  const openHere = ({ id }: AttachedSession) => untilFree(host, id).then(() => inOrder(() => open({ resume: id })))
 
   /** Opens another agent on the same session, for settings that this one cannot have. */
   async function reopen(): Promise<void> {
@@ -256,9 +258,7 @@ export function createChat(host: ChatHost): Chat {
     const { phase } = cell.now
     if (attached && phase !== 'opening') {
       if (phase !== 'idle') return attached.send(draft, delivery === 'queue' ? 'followUp' : 'steer')
-      // No process works on it, so this one may.
-      const { id } = attached
-      await inOrder(() => open({ resume: id }))
+      await openHere(attached)
       return send(message, delivery)
     }
     if (phase === 'running' && delivery === 'queue') return enqueue(draft, 'last')
@@ -289,8 +289,7 @@ export function createChat(host: ChatHost): Chat {
       return message
     },
     async resume() {
-      const id = attached?.id
-      if (id !== undefined && cell.now.phase === 'idle') await inOrder(() => open({ resume: id }))
+      if (attached && cell.now.phase === 'idle') await openHere(attached)
       if (!session || cell.now.phase !== 'idle') return
       queue.isHeld = false
       if (session.hasWork()) void start().catch(() => {})
@@ -306,6 +305,7 @@ export function createChat(host: ChatHost): Chat {
     async set(settings) {
       if (isClosed) throw closedError()
       await opening
+      if (attached && cell.now.phase === 'idle') await openHere(attached)
       if (attached) throw new Error('This session runs in another process, which has its own settings')
       const { mode, ...others } = settings
       if (mode !== undefined && mode !== cell.now.settings.mode) await switchMode(mode)

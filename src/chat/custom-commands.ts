@@ -7,13 +7,6 @@ import { messageOf } from '../core/errors.ts'
 import type { ChatCommand } from './command.ts'
 import { type CustomCommand, customCommand, parseCustomCommand } from './custom-command.ts'
 
-/** The commands of Markdown files, and the files that cannot be used. */
-export interface CustomCommands {
-  readonly commands: readonly ChatCommand[]
-  /** Each in a sentence that begins with the path. */
-  readonly problems: readonly string[]
-}
-
 /**
  * Loads the commands of the user, the project and this package. Of two with the same name the user's is used, then the
  * project's. A file that cannot be used is reported and left out.
@@ -32,7 +25,11 @@ export async function loadCustomCommands({
   readonly project?: ProjectEntry
   /** Names that no file may have: those of the commands in code. */
   readonly taken: Iterable<string>
-}): Promise<CustomCommands> {
+}): Promise<{
+  readonly commands: readonly ChatCommand[]
+  /** Each in a sentence that begins with the path. */
+  readonly problems: readonly string[]
+}> {
   const ofClaude = '.claude/commands'
   const files: readonly CommandFile[] = [
     ...of('user', home === undefined ? [] : await markdownIn(join(home, 'commands'))),
@@ -58,6 +55,8 @@ export async function loadCustomCommands({
   }
   return { commands, problems }
 }
+
+export type CustomCommands = Awaited<ReturnType<typeof loadCustomCommands>>
 
 interface CommandFile extends MarkdownFile {
   readonly from: CustomCommand['from']

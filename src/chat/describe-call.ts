@@ -1,6 +1,7 @@
 import { editCounts } from '../core/edit-outcomes.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { CallOutcome } from '../core/log.ts'
+import { cutText } from '../core/text.ts'
 import type { ToolOutput } from '../core/turn.ts'
 import { pluralize } from '../platform/format.ts'
 import { visibleName } from '../platform/visible-text.ts'
@@ -160,6 +161,6 @@ function compactJson(input: Readonly<Record<string, unknown>>): string {
 }
 
 function shortened(value: unknown): unknown {
-  if (typeof value === 'string' && value.length > 80) return `${value.slice(0, 80)}…`
+  if (typeof value === 'string') return cutText(value, 80)
   return Array.isArray(value) && value.length > 20 ? [...value.slice(0, 20), '…'] : value
 }

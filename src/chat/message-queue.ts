@@ -104,3 +104,14 @@ export function memoryDrafts(): DraftStore {
     },
   }
 }
+
+/** The messages that were queued when a session was last open here, without those that its log has. */
+export async function keptDrafts(
+  drafts: DraftStore,
+  live: { readonly id: string | undefined; has(draft: QueuedDraft): Promise<boolean> },
+): Promise<readonly QueuedDraft[]> {
+  const kept: QueuedDraft[] = []
+  for (const draft of live.id === undefined ? [] : await drafts.load(live.id))
+    if (!(await live.has(draft))) kept.push(draft)
+  return kept
+}

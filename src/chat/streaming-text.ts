@@ -9,23 +9,17 @@ export interface StreamedText {
 /** The opacity of a streamed text. */
 export const streamingOpacity = 0.7
 
-/** Splits a growing text. Each part is scanned once. */
-export interface StreamingText {
-  /** Adds new text. */
-  append(delta: string): StreamedText
-  /** Sets the whole text. If it does not continue the previous one, it is scanned from the start. */
-  update(text: string): StreamedText
-}
-
 /**
- * `syntax` determines the blocks that may contain blank lines: fenced code, and in wikitext also typed, quoted and
+ * Splits a growing text into what is `settled`, up to the last blank line outside of code blocks, and the `rest`, to be shown
+ * as plain text. Each part is scanned once. `syntax` determines the blocks that may contain blank lines: fenced code, and in wikitext also typed, quoted and
  * hard-broken blocks.
  */
-export function createStreamingText({
-  syntax = 'markdown',
-}: {
-  readonly syntax?: 'markdown' | 'wikitext'
-} = {}): StreamingText {
+export function createStreamingText({ syntax = 'markdown' }: { readonly syntax?: 'markdown' | 'wikitext' } = {}): {
+  /** Adds new text. */
+  append(delta: string): { readonly settled: string; readonly rest: string }
+  /** Sets the whole text. If it does not continue the previous one, it is scanned from the start. */
+  update(text: string): { readonly settled: string; readonly rest: string }
+} {
   let whole = ''
   let now: StreamedText = nothing
   /** The incomplete last line. */

@@ -1,28 +1,21 @@
-import { type TokenBreakdown, type TokenLevel, tokenLevel } from '../plugins/tokens/token-breakdown.ts'
+import { type TokenBreakdown, tokenLevel } from '../plugins/tokens/token-breakdown.ts'
 
-export type TokenKind = 'system' | 'tools' | 'user' | 'assistant' | 'toolResults'
-
-/** A ring chart of the context usage. */
-export interface TokenRing {
+/** A ring chart of the context usage. Without a limit it shows shares of the total; above the limit it is full. */
+export function tokenRing(counts: Omit<TokenBreakdown, 'ratio' | 'level' | 'reported'>): {
   /** One for each kind with tokens. From 0 to 1, clockwise from the top; times 360 for degrees. */
-  readonly segments: readonly TokenSegment[]
+  readonly segments: readonly {
+    readonly kind: 'system' | 'tools' | 'user' | 'assistant' | 'toolResults'
+    readonly tokens: number
+    readonly start: number
+    readonly end: number
+  }[]
   /** The used share of the limit; absent if the limit is unknown. May exceed 1. */
   readonly ratio?: number
   /** A warning above 0.8 of the limit, a danger above 0.95. */
-  readonly level: TokenLevel
+  readonly level: TokenBreakdown['level']
   /** For people, such as `64% of 128k tokens`. */
   readonly label: string
-}
-
-export interface TokenSegment {
-  readonly kind: TokenKind
-  readonly tokens: number
-  readonly start: number
-  readonly end: number
-}
-
-/** The ring for token counts. Without a limit it shows shares of the total; above the limit it is full. */
-export function tokenRing(counts: Omit<TokenBreakdown, 'ratio' | 'level' | 'reported'>): TokenRing {
+} {
   const tokens = kinds.map((kind) => ({ kind, tokens: countOf(counts[kind]) })).filter((one) => one.tokens > 0)
   const sum = tokens.reduce((all, one) => all + one.tokens, 0)
   const total = Math.max(countOf(counts.total), sum)
@@ -44,7 +37,7 @@ export function tokenRing(counts: Omit<TokenBreakdown, 'ratio' | 'level' | 'repo
   }
 }
 
-const kinds: readonly TokenKind[] = ['system', 'tools', 'user', 'assistant', 'toolResults']
+const kinds = ['system', 'tools', 'user', 'assistant', 'toolResults'] as const
 
 const countOf = (value: number | undefined): number =>
   value !== undefined && value > 0 && value < Infinity ? value : 0

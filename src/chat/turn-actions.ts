@@ -1,5 +1,5 @@
 import type { AgentInstanceMessage, UserContent } from '../plugins/message.ts'
-import type { ChatTurn } from './message-list.ts'
+import type { ChatTurn, MessageList } from './message-list.ts'
 
 /** An action on a turn, as a command for the host to execute. */
 export type TurnAction =
@@ -23,7 +23,7 @@ export type TurnAction =
     }
 
 /** The available actions on a turn. During its answer, only those that change nothing. */
-export function turnActions(turn: ChatTurn): readonly TurnAction[] {
+export function turnActions(turn: MessageList['turns'][number]): readonly TurnAction[] {
   return [copyAnswer(turn), copyAll(turn), retryTurn(turn), deleteTurn(turn), rollbackTurn(turn)].filter(
     (action) => action !== undefined,
   )

@@ -2,26 +2,22 @@
 
 export {
   type EditDecision,
-  type EditOutcome,
   injectOutcomesIntoInput,
   parseEditOutcomesFromResult,
 } from '../core/edit-outcomes.ts'
 export type { InteractionResponse } from '../core/interaction.ts'
 export type { LogEntry } from '../core/log.ts'
 export type { PendingAnswer, PendingCall } from '../core/store.ts'
-export type { ChildSessionEvent, GapEvent } from '../events/event-queue.ts'
+export type { ChildSessionEvent, SessionEvent } from '../events/event-queue.ts'
 export type { AgentEvent } from '../events/events.ts'
-export type { SnapshotEvent } from '../events/live-feed.ts'
 export type { AgentInstanceMessage } from '../plugins/message.ts'
 export type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
-export type { PersistentList } from '../view/persistent-list.ts'
 export type { Row } from '../view/rows.ts'
 export { emptyView, foldEntries, foldEvent, type SessionView } from '../view/session-view.ts'
-export { createViewHistory, type ViewHistory } from '../view/view-history.ts'
+export { createViewHistory } from '../view/view-history.ts'
 export {
   type ApprovalAnswer,
   type ApprovalCard,
-  type ApprovalChoice,
   answerApproval,
   approvalOfPending,
   approvalOfPrompt,
@@ -29,9 +25,9 @@ export {
   approvalResponse,
   isPendingApproval,
 } from './approval-card.ts'
-export { type Card, type CardOutcome, expireCard, withdrawCard } from './card-status.ts'
+export { type CardOutcome, expireCard, withdrawCard } from './card-status.ts'
 export { createScrolledList, type ScrolledList } from './list-window.ts'
-export { type ChatTurn, createMessageList, type MessageList } from './message-list.ts'
+export { createMessageList, type MessageList } from './message-list.ts'
 export { DEFAULT_PERSIST_EXCLUDE_TOOLS } from './persist-excludes.ts'
 export {
   type QuestionCard,
@@ -44,6 +40,6 @@ export {
   writeAnswer,
 } from './question-card.ts'
 export { createRendererRegistry, messageKinds, type RendererRegistry } from './renderers.ts'
-export { createStreamingText, type StreamingText, streamingOpacity } from './streaming-text.ts'
-export { type TokenRing, tokenRing } from './token-ring.ts'
+export { createStreamingText, streamingOpacity } from './streaming-text.ts'
+export { tokenRing } from './token-ring.ts'
 export { type TurnAction, turnActions } from './turn-actions.ts'

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../core/nearest.ts'
+import { cutText } from '../core/text.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import { UsageError } from './cli-error.ts'
 import type { Command, Flag, Flags, ParsedArgs } from './command.ts'
@@ -92,8 +93,7 @@ function withoutTypographicDash(word: string): string {
 
 const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-'
 const canBeValue = (word: string | undefined): word is string => word !== undefined && !isFlag(word) && !/\s/.test(word)
-const shown = (word: string): string =>
-  `"${fullyVisible(word.length > maxShown ? `${word.slice(0, maxShown)}…` : word)}"`
+const shown = (word: string): string => `"${fullyVisible(cutText(word, maxShown))}"`
 const maxShown = 200
 
 function checked({ choices, min }: Flag, rawName: string, value: string): string {

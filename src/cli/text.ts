@@ -1,3 +1,4 @@
+import { cutText } from '../core/text.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import type { Io } from './io.ts'
 /** JSON in which characters that a terminal would obey or hide are escaped. */
@@ -11,7 +12,7 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 /** The beginning of a text, for one line of a list. */
 export function shortLine(text: string): string {
   const line = visibleName(text.replace(/\s+/g, ' '))
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line
+  return cutText(line, 100)
 }
 
 /** How to call this program: `libero` if installed, else the npm command that started it. */

@@ -7,11 +7,6 @@ import { RemoteProblem } from './remote-problem.ts'
 import type { RemoteAnswer, RemoteContent, RemotePendingCall } from './remote-types.ts'
 import type { RemoteEvent, RemoteEventsOptions } from './session-events.ts'
 
-export interface RemoteAgentOptions extends RemoteOptions {
-  /** The id of the session. It is made with the first prompt if there is none. Default: a new one. */
-  readonly session?: string
-}
-
 /** How a run ended. */
 export interface RemoteRun {
   readonly status: RunStatus
@@ -47,7 +42,13 @@ export interface RemoteAgent {
 }
 
 /** A handle on one session of a server, for programs that only want to run an agent there. */
-export function createRemoteAgent({ session = crypto.randomUUID(), ...options }: RemoteAgentOptions): RemoteAgent {
+export function createRemoteAgent({
+  session = crypto.randomUUID(),
+  ...options
+}: RemoteOptions & {
+  /** The id of the session. It is made with the first prompt if there is none. Default: a new one. */
+  readonly session?: string
+}): RemoteAgent {
   const client = createRemoteClient(options)
   /** The end of the last run that was waited for. */
   let seen: number | undefined

@@ -1,10 +1,10 @@
 import { Connection, type RemoteOptions, type RemoteRequest } from './connection.ts'
 import { type FollowOptions, follow } from './follow.ts'
-import { jsonRequests } from './json-requests.ts'
+import { type JsonRequests, jsonRequests } from './json-requests.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
+import type { NewRemoteSchedule, RemoteSchedule, RemoteScheduleChange } from './remote-agent-types.ts'
 import { type RemoteAgents, remoteAgents } from './remote-agents.ts'
 import { type RemoteHost, remoteHost } from './remote-host.ts'
-import { type RemoteSchedules, remoteSchedules } from './remote-schedules.ts'
 import type { RemoteSearchHit } from './remote-session-types.ts'
 import { sessionPath } from './remote-session-work.ts'
 import { type RemoteSessions, remoteSessions } from './remote-sessions.ts'
@@ -16,7 +16,6 @@ import type {
   RemoteSession,
   SentMessage,
 } from './remote-types.ts'
-import { type RemoteWebhooks, remoteWebhooks } from './remote-webhooks.ts'
 import { type RemoteEvent, type RemoteEventsOptions, sessionEvents } from './session-events.ts'
 
 /** A server of `libero/server`. Every method throws a RemoteProblem if the server refuses or cannot be reached. */
@@ -122,5 +121,55 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
     metrics: async () => (await connection.request({ method: 'GET', path: '/metrics', read: readText }))!,
     openApi: () => get('/v1/openapi.json'),
     request: (method, path, given = {}) => change({ method, path, ...given }),
+  }
+}
+
+/** When the agents of a server are woken, and with which messages. */
+interface RemoteSchedules {
+  /** Those of all agents, or of one. */
+  list(query?: { readonly agent?: string }): Promise<readonly RemoteSchedule[]>
+  make(schedule: NewRemoteSchedule): Promise<RemoteSchedule>
+  update(id: string, change: RemoteScheduleChange): Promise<RemoteSchedule>
+  delete(id: string): Promise<void>
+}
+
+function remoteSchedules({ get, post, patch, delete: remove }: JsonRequests): RemoteSchedules {
+  const path = (id: string): string => `/v1/schedules/${encodeURIComponent(id)}`
+  return {
+    list: async (query) => (await get<{ schedules: readonly RemoteSchedule[] }>('/v1/schedules', query)).schedules,
+    make: (body) =>
+      post('/v1/schedules', { body, headers: { 'idempotency-key': crypto.randomUUID() }, isRepeatable: true }),
+    update: (id, change) => patch(path(id), change),
+    delete: (id) => remove(path(id), 'no_schedule'),
+  }
+}
+
+/** The addresses that a server sends events to. */
+interface RemoteWebhooks {
+  list(): Promise<readonly RemoteWebhook[]>
+  /** Gives the secret for the only time. Tried once. */
+  make(webhook: {
+    readonly url: string
+    readonly events: readonly RemoteWebhookEvent[]
+    /** Default: a new one. */
+    readonly secret?: string
+  }): Promise<RemoteWebhook & { readonly secret: string }>
+  delete(id: string): Promise<void>
+}
+
+type RemoteWebhookEvent = 'run_ended' | 'approval_requested' | 'parked'
+
+interface RemoteWebhook {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly RemoteWebhookEvent[]
+  readonly createdAt: number
+}
+
+function remoteWebhooks({ get, post, delete: remove }: JsonRequests): RemoteWebhooks {
+  return {
+    list: async () => (await get<{ webhooks: readonly RemoteWebhook[] }>('/v1/webhooks')).webhooks,
+    make: (body) => post('/v1/webhooks', { body }),
+    delete: (id) => remove(`/v1/webhooks/${encodeURIComponent(id)}`, 'no_webhook'),
   }
 }

@@ -85,7 +85,10 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
       const found = await call<RemoteCompletions>('GET', id, 'completions', { query })
       return { ...found, from: found.from + offset, to: found.to + offset }
     },
-    context: (id, query) => call('GET', id, 'context', { query }),
+    context: (id, { draft } = {}) =>
+      draft === undefined
+        ? call('GET', id, 'context')
+        : call('POST', id, 'context', { body: { draft }, isRepeatable: true }),
     why: (id, callId) => call('GET', id, `calls/${encodeURIComponent(callId)}/why`),
     forks: async (id) => (await call<{ forks: readonly RemoteFork[] }>('GET', id, 'forks')).forks,
     takeBack: (id, key) => call('DELETE', id, `messages/${encodeURIComponent(key)}`),
@@ -96,6 +99,7 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
   }
 }
 
-const longestQuery = 1000
+/** Twice as many characters of three bytes are 14 KB in an address; servers take 16. */
+const longestQuery = 800
 
 export const sessionPath = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`

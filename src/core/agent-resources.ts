@@ -30,7 +30,7 @@ export class AgentResources {
   /** Resolves with the session open, or rejects as soon as the run is cancelled. */
   async prepare(cancellation: Cancellation): Promise<void> {
     const preparing = this.#prepare(cancellation)
-    if (cancellation.isCancelled) return void (await preparing) // the run begins and ends at once, so that the log has both
+    if (cancellation.isCancelled) return void (await preparing) // the run does no work; only its start and end are logged
     try {
       await orCancelled(preparing, cancellation)
     } catch (error) {
@@ -73,8 +73,8 @@ export class AgentResources {
     const { execution, extensions, handle: shared } = this.#options
     await Promise.allSettled(extensions.map(async (extension) => extension.dispose?.()))
     if (!execution || shared) return
-    // One that is still being opened is destroyed as soon as it is open.
-    if (!this.handle) void this.#openingExecution?.then((late) => execution.destroy(late)).catch(() => {})
+    // An execution that is still being opened is destroyed as soon as it is open.
+    if (!this.handle) void this.#openingExecution?.then((handle) => execution.destroy(handle)).catch(() => {})
     else await execution.destroy(this.handle)
   }
 

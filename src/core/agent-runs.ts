@@ -1,7 +1,7 @@
 import type { AgentResources } from './agent-resources.ts'
 import { Cancellation, followSignal, RunLeft } from './cancellation.ts'
 import { scopeOf, tier } from './hooks.ts'
-import { type Extension, newRun, type Run, type RunDependencies, type RunOptions } from './run.ts'
+import type { Extension, Run, RunDependencies, RunOptions } from './run.ts'
 import { checkRunOptions, parsePrompt } from './run-options.ts'
 import type { SessionContentBlock } from './turn.ts'
 import type { AgentStats } from './usage.ts'
@@ -88,8 +88,9 @@ export class AgentRuns {
     let listening: Promise<void> | undefined
     let unsubscribeFromStops: (() => void) | undefined
     try {
+      this.#latestRun = undefined // an earlier run is over, this one is not
+      const { executeRun, newRun } = await import('./run-lifecycle.ts')
       this.#latestRun = newRun(options, cancellation, dependencies)
-      const { executeRun } = await import('./run-lifecycle.ts')
       return await executeRun(this.#latestRun, {
         prompt,
         extensions,
@@ -100,9 +101,9 @@ export class AgentRuns {
           unsubscribeFromStops = inbox.onStopRequest(() =>
             cancellation.cancel(new Error('a message in the inbox said stop')),
           )
-          // A failure only means that no messages arrive from elsewhere; the run's own appends tell whether it may write.
+          // If listening fails, the run gets no messages from other processes. A lost lease makes its next append fail.
           listening = session
-            .listen(endOfListening.signal, (lost) => cancellation.cancel(lost))
+            .listen(endOfListening.signal, (leaseLost) => cancellation.cancel(leaseLost))
             .catch((error) => report('session:listen', error))
         },
       })

@@ -89,11 +89,11 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
   handlers: readonly AroundHandler<Kind>[],
   host: WrapHost,
 ): Promise<Outcome> {
-  let begun: Promise<Outcome> | undefined
+  let started: Promise<Outcome> | undefined
 
   async function inside(depth: number): Promise<Outcome> {
     const handler = handlers[depth]
-    if (!handler) return (begun = work())
+    if (!handler) return (started = work())
     let inner: Promise<Outcome> | undefined
     let isOver = false
     let isStopped = false
@@ -121,7 +121,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
     }
     isOver = true
     isStopped = failure?.error === waitCancelled
-    if (!inner) throw isStopped ? waitCancelled : notBegun(kind, failure)
+    if (!inner) throw isStopped ? waitCancelled : neverStarted(kind, failure)
     const workFailure = await rejectionOf(inner)
     if (failure && !isStopped && failure.error !== workFailure?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)
@@ -131,7 +131,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
   try {
     return await inside(0)
   } catch (error) {
-    return begun ?? ifWorkNeverStarted(error)
+    return started ?? ifWorkNeverStarted(error)
   }
 }
 
@@ -141,7 +141,7 @@ const calledTwice = (kind: string): string =>
 const calledLate = (kind: string): string =>
   `a wrapper around "${kind}" called next() after it was over or the run was stopped; call next() before the handler returns, and return or await its promise`
 
-function notBegun(kind: string, failure: Rejection | undefined): Error {
+function neverStarted(kind: string, failure: Rejection | undefined): Error {
   if (!failure)
     return new Error(
       `a wrapper around "${kind}" returned without calling next(), so nothing ran; it has to call next()`,

@@ -1,3 +1,4 @@
+import { nearest } from './nearest.ts'
 import { asRecord, declaredTypes, hasType, requiredNames } from './schema-types.ts'
 import type { JsonSchema } from './tool.ts'
 
@@ -26,6 +27,7 @@ export function readBareText(source: string, at: number, name: string, schema?: 
   const text = found.trimEnd()
   if (text === '' || literal.test(text) || /\/[/*]|\.\.\.|…/.test(text)) return undefined
   const isKnown = schema !== undefined && isProperty(schema, name)
+  if (!isKnown && isNearlyAValue(text)) return undefined
   // Where a comma is missing, what follows may be the next property.
   if (schema && [...text.matchAll(/\s([\p{L}\p{N}_$-]+):/gu)].some(([, word]) => isProperty(schema, word!)))
     return undefined
@@ -49,6 +51,10 @@ export function isSeparate(schema: JsonSchema, name: string, { value, isBare }: 
   const types = declaredTypes(property)
   return !isBare && types !== undefined && hasType(value, types)
 }
+
+/** Where no text is declared, `flase`, `Nul` and `3，` would become texts, and count as true. */
+const isNearlyAValue = (text: string): boolean =>
+  /^[\d.]/.test(text) || nearest(text, 'true false null none'.split(' ')).length > 0
 
 const isProperty = ({ properties }: JsonSchema, name: string): boolean => Object.hasOwn(asRecord(properties), name)
 

@@ -1,5 +1,7 @@
+import { isRecord } from './is-record.ts'
 import { didYouMean } from './nearest.ts'
 import { parseSchema, type Schema } from './schema.ts'
+import { cutText } from './text.ts'
 
 /** How an agent behaves. Each field is taken from the run, else the agent, else the default. */
 export interface Behavior<OutputSchema extends Schema = Schema> {
@@ -124,8 +126,6 @@ export const isBehavior = (name: string): boolean => Object.hasOwn(fields, name)
 
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const atLeast = (least: number): Rule => [
   (value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && (value as number) >= least),
@@ -207,7 +207,7 @@ const fields: Record<keyof Behavior, Rule> = {
 
 /** A value as shown in error messages. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return `"${value.length > 60 ? `${value.slice(0, 57)}…` : value}"`
+  if (typeof value === 'string') return `"${cutText(value, 60)}"`
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value === 'object' && value !== null)

@@ -33,14 +33,14 @@ export class CallTimer {
   }
 
   /**
-   * The outcome of `work`. On cancellation, or after `limitMs` (0: no limit), the promise rejects, `waiting` is cancelled
+   * The outcome of `work`. On cancellation, or after `limitMs` (0: no limit), the promise rejects, `call` is cancelled
    * with the reason, and a later outcome of the work is dropped.
    */
-  wait(work: PromiseLike<unknown>, limitMs: number, waiting: Cancellable): Promise<unknown> {
+  wait(work: PromiseLike<unknown>, limitMs: number, call: Cancellable): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#giveUp = (error) => {
         this.#end()
-        waiting.cancel(error === waitCancelled ? this.cancellation.reason : error)
+        call.cancel(error === waitCancelled ? this.cancellation.reason : error)
         reject(error)
       }
       const ownGiveUp = this.#giveUp

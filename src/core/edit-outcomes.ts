@@ -10,11 +10,7 @@ export interface EditDecision {
 }
 
 /** What became of one edit of a call. */
-export interface EditOutcome {
-  readonly outcome: 'applied' | 'denied' | 'failed'
-  /** Why it was denied or failed, or how it was applied. */
-  readonly reason?: string
-}
+export type EditOutcome = NonNullable<ReturnType<typeof parseEditOutcomesFromResult>>[number]
 
 /**
  * The input of a call with the decisions about its edits, as its tool gets it. Only the pipeline may add them. In spite of
@@ -93,7 +89,13 @@ export function editCounts(outcomes: readonly EditOutcome[]): string {
 }
 
 /** Reads a result that `editOutcomesText` wrote, for screens that show a transcript; `undefined` for any other. */
-export function parseEditOutcomesFromResult(result: string): readonly EditOutcome[] | undefined {
+export function parseEditOutcomesFromResult(result: string):
+  | readonly {
+      readonly outcome: 'applied' | 'denied' | 'failed'
+      /** Why it was denied or failed, or how it was applied. */
+      readonly reason?: string
+    }[]
+  | undefined {
   const head = /^Edited .+?: (\d+)\/(\d+) applied(?: · (\d+) denied)?(?: · (\d+) failed)?\n(?=edit #1: )/s.exec(result)
   if (!head) return undefined
   const lines = result.slice(head[0].length).split(/\n(?=edit #\d+: )/)

@@ -28,6 +28,8 @@ describe('Q01 an escape that JSON does not have', () => {
 describe('Q03 a value that cannot be kept exactly', () => {
   test.each([
     ['{"n": NaN}', 'at position 6: "NaN" is not a JSON value; put a text in quotes'],
+    ['{"o": {"dry_run": flase}}', 'at position 18: "flase" is not a JSON value; put a text in quotes'],
+    ['{"dry\nrun": true}', 'at position 1: the name "dry\\nrun" has a control character'],
     ['{"n": -Infinity}', 'at position 6: "-Infinity" is not a JSON value; put a text in quotes'],
     ['{command: echo(rm -rf x)}', 'at position 10: "echo" is not a JSON value; put a text in quotes'],
     ['{"on": yes}', 'at position 7: "yes" is not a JSON value; put a text in quotes'],

@@ -155,9 +155,11 @@ class Reader {
 
   /** The name of a property; the position is then behind its colon. */
   #key(start: number): string {
+    const nameAt = this.#at
     const isQuoted = closing[this.#text[this.#at]!] !== undefined
     const key = isQuoted ? this.#string() : this.#match(name)
     if (key === '' && !isQuoted) throw this.#error(`expected the name of a property, got ${this.#shown()}`)
+    if (/\p{Cc}/u.test(key)) throw this.#error(`the name ${JSON.stringify(key)} has a control character`, nameAt)
     this.#skip()
     if (this.#text[this.#at] === undefined) throw this.#open('object', start)
     if (this.#text[this.#at] !== ':')

@@ -1,9 +1,9 @@
-import type { ApprovalScope, ToolOrigin } from './authority.ts'
-import type { EditDecision } from './edit-outcomes.ts'
+import type { ToolOrigin } from './authority.ts'
 import type { Meta } from './meta.ts'
 import type { StopReason } from './provider.ts'
 import type { SessionDetails } from './session-summary.ts'
 import type { ReplayClass } from './tool.ts'
+import type { Approval } from './tool-hooks.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
 
 /** An entry of a session's log. `seq` starts at 1 and has no gaps. */
@@ -84,27 +84,13 @@ export type EntryBody =
       /** For a call that a tool made, which no turn contains: its name and input. */
       readonly call?: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
     }
-  | {
+  | ({
       readonly type: 'approval_answered'
       readonly callId: string
-      readonly digest: string
-      readonly decision: 'allow' | 'deny' | 'expired'
-      readonly by: string
-      /** How long an `allow` counts. Default `once`. */
-      readonly scope?: ApprovalScope
-      /** Its commands run outside any sandbox. Absent: inside the one that the question names, if it names one. */
-      readonly where?: 'outside'
-      /** The decision about each edit of the call, if some were denied. */
-      readonly edits?: readonly EditDecision[]
-      /** The rule that the person keeps for the project, instead of what the choice covers. */
-      readonly rule?: string
-      readonly mac?: string
-      /** The message that came with the answer. */
-      readonly note?: readonly SessionContentBlock[]
       /** The key of the message that brought the answer. */
       readonly clientKey?: string
       readonly meta?: Meta
-    }
+    } & Approval)
   /** A model call without a turn: for a summary, a title, a structured answer. */
   | { readonly type: 'usage'; readonly runId: string; readonly cause: string; readonly usage: TurnUsage }
   /** The state of an extension; the latest entry of an owner counts. */
@@ -167,17 +153,12 @@ export interface InboxItem {
 }
 
 /** The answer to a call that waits: a decision about its approval, or the answer to its question. */
-export interface CallAnswer {
+export interface CallAnswer extends Pick<Approval, 'scope' | 'where' | 'edits' | 'rule' | 'mac'> {
   readonly callId: string
   readonly decision?: 'allow' | 'deny'
   /** Identifies what was approved; an answer with another digest does not count. */
   readonly digest?: string
   readonly by?: string
-  readonly scope?: ApprovalScope
-  readonly where?: 'outside'
-  readonly edits?: readonly EditDecision[]
-  readonly rule?: string
-  readonly mac?: string
 }
 
 /** `left`: the process stopped working on it without ending it, and another one may continue it. */

@@ -27,7 +27,7 @@ interface LogOptions {
 /** What a log begins with. */
 export interface LogHistory {
   readonly entries: readonly LogEntry[]
-  /** For a log that is opened from a checkpoint: the transcript it holds, and the number of the entry before `entries`. */
+  /** For a log that is opened from a checkpoint: the transcript in it. `entries` are those with a number greater than `from`. */
   readonly checkpoint?: { readonly transcript: Transcript; readonly from: number } | undefined
 }
 
@@ -103,11 +103,11 @@ export class Log {
   /** Logs a message once: a message whose key is in the log, or is being written, is ignored. */
   accept(item: InboxItem): MaybePromise<void> {
     const { clientKey } = item
-    const isLogged = this.hasAccepted(clientKey) // a promise if the store must be asked
-    if (isLogged === true) return
+    const isDuplicate = this.hasAccepted(clientKey) // a promise if the store must be asked
+    if (isDuplicate === true) return
     const underWay = this.#inputsBeingWritten.get(clientKey)
     if (underWay) return underWay.writing
-    const writing = isLogged ? this.#acceptUnless(isLogged, item) : this.append(entryOf(item))
+    const writing = isDuplicate ? this.#appendUnless(isDuplicate, item) : this.append(entryOf(item))
     if (!writing) return
     const forget = (): boolean => this.#inputsBeingWritten.delete(clientKey)
     this.#inputsBeingWritten.set(clientKey, { mode: item.mode, writing })
@@ -115,8 +115,8 @@ export class Log {
     return writing
   }
 
-  async #acceptUnless(isLogged: PromiseLike<boolean>, item: InboxItem): Promise<void> {
-    if (!(await isLogged)) await this.append(entryOf(item))
+  async #appendUnless(isDuplicate: PromiseLike<boolean>, item: InboxItem): Promise<void> {
+    if (!(await isDuplicate)) await this.append(entryOf(item))
   }
 
   /** The messages that wait for a turn, without those that are being taken back. */
@@ -206,7 +206,7 @@ export class Log {
     this.#writing = undefined
   }
 
-  /** Puts an entry before the appends that wait. If it cannot be written, they fail, as does every later one. */
+  /** Puts an entry before the appends that wait. If it cannot be written, the log is broken, and those appends fail too. */
   #writeNext(body: EntryBody | undefined): void {
     if (!body) return
     const ignore = (): void => {}

@@ -20,7 +20,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
   if (run.result.isDone) return completed(run) // an extension did the work of this run as it started
   const isAnswerDue = transcript.turns.length > 0 && !transcript.isAnswered
-  if (isAnswerDue) await deliverBeforeDueAnswer(run)
+  if (isAnswerDue) await deliverBeforeFirstReply(run)
   else if (!(await deliverAfterStep(run, noStep))) return completed(run)
   let step: StepOutcome
   do {
@@ -35,10 +35,10 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   return completed(run)
 }
 
-/** Delivers waiting messages or, after an interrupted reply, a note to continue. Nothing if the run has a prompt or open calls. */
-async function deliverBeforeDueAnswer(run: Run): Promise<void> {
+/** Delivers waiting messages or, after an interrupted reply, a note to continue. Does nothing if the run has a prompt or open calls. */
+async function deliverBeforeFirstReply(run: Run): Promise<void> {
   const { transcript } = run.log
-  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // a run logs no other turn before this point
+  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // so far the run can only have logged its prompt
   if (transcript.turnWithOpenCalls || hasOwnPrompt) return
   const messages = run.inbox.waitingAtStart()
   const notes = messages.length === 0 && transcript.isInterrupted ? [continueNote] : []
@@ -54,7 +54,7 @@ interface StepOutcome {
   readonly suspendReason?: string
 }
 
-/** For a run that begins with nothing to answer: `isModelDone`, because then follow-ups are delivered too. */
+/** In place of a step, for a run that begins with nothing to answer. With `isModelDone`, follow-ups are delivered too. */
 const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
 /** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */
@@ -75,14 +75,14 @@ async function takeStep(run: Run): Promise<StepOutcome> {
 
 /** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether to take another step. */
 async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
-  // A message that is still being written was accepted: the run must not end without it.
+  // A message that is still being written to the log was accepted: the run must not end without it.
   if (isModelDone) await run.log.flushed()
   let messages = run.inbox.peek(isModelDone)
   const stop = isModelDone && messages.length === 0
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // While extensions were asked, messages may have arrived (they count if the run would end) or been withdrawn.
+  // While extensions were asked, messages may have been withdrawn. If the run would end, messages that arrived meanwhile count too.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.peek(isModelDone) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []

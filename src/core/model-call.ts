@@ -182,9 +182,9 @@ async function failTurn(
 }
 
 /**
- * How often a refused request may be repaired in one turn. `extensions/quarantine.ts` needs seven: it sets aside up to
- * three blocks, each of which it first replaces and then hides, and must be asked once more to restore them all before the
- * run fails.
+ * How often a refused request may be repaired in one turn. `extensions/quarantine.ts` needs seven repairs: it sets aside up
+ * to three blocks, with two repairs each (it replaces the block, then hides it). If the request is still refused, the last
+ * repair restores all blocks, and the run fails.
  */
 const maxRepairs = 7
 

@@ -1,13 +1,15 @@
-/** The known names that are closest to a mistyped one, best first; empty if none is close. */
+/** The known names that are closest to a mistyped one, best first; if none is close, those that contain it. */
 export function nearest(name: string, known: Iterable<string>, max = 3): string[] {
   const asked = name.toLowerCase().slice(0, 80)
   const scored: { candidate: string; distance: number }[] = []
+  const longer: string[] = [] // `model` for `defaultModel`
   for (const candidate of known) {
     const distance = editDistance(asked, candidate.toLowerCase())
-    if (distance <= Math.max(2, Math.floor(candidate.length * 0.4))) scored.push({ candidate, distance })
+    if (distance <= Math.max(2, candidate.length * 0.4)) scored.push({ candidate, distance })
+    else if (asked.length >= 4 && candidate.toLowerCase().includes(asked)) longer.push(candidate)
   }
   scored.sort((a, b) => a.distance - b.distance)
-  return scored.slice(0, max).map(({ candidate }) => candidate)
+  return (scored.length > 0 ? scored.map(({ candidate }) => candidate) : longer).slice(0, max)
 }
 
 /** `", did you mean …?"`, or nothing. */

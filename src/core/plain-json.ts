@@ -1,3 +1,5 @@
+import { isRecord } from './is-record.ts'
+
 /** The greatest nesting depth of outside values. It makes recursive functions safe, and no real tool needs more. */
 export const maxNesting = 100
 
@@ -37,7 +39,7 @@ function mapStrings(value: unknown): unknown {
 
 /** Whether a value is an object of plain data: no dates, no instances, no functions. */
 export function isPlainJson(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value, 1)
+  return isRecord(value) && isPlain(value, 1)
 }
 
 function isPlain(value: unknown, depth: number): boolean {

@@ -22,6 +22,8 @@ import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
+export { newRun } from './run.ts'
+
 interface RunPlan {
   /** If absent, the run continues the session: it answers open calls and delivers waiting messages. */
   readonly prompt: readonly SessionContentBlock[] | undefined
@@ -39,7 +41,7 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
     bookkeeping.cancelledAtSeq = log.head
   })
   try {
-    // prepare() runs first: it calls `warmup`, where extensions register wrappers.
+    // prepare() runs first: it calls `warmup`, where extensions register `around` handlers.
     const prepareFailure = await rejectionOf(plan.prepare())
     if (!plan.prompt) {
       adoptMeta(run)
@@ -47,14 +49,14 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
     }
     const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, bookkeeping, failure)
     if (!hooks.isWrapped('run')) return await work()
-    // If a wrapper fails before the work, `work` gets its error: it only ends the run, and throws the error.
+    // If an `around` handler fails before the work, `work` gets its error: it only ends the run, and throws the error.
     return await hooks.wrap({ kind: 'run', ctx: run.facts, work, ifWorkNeverStarted: (error) => work({ error }) })
   } finally {
     unlisten()
   }
 }
 
-/** With `earlierFailure`, of `prepare` or of a wrapper, the run does no work and only ends. */
+/** With `earlierFailure`, of `prepare` or of an `around` handler, the run does no work and only ends. */
 async function executePrepared(
   run: Run,
   plan: RunPlan,
@@ -119,7 +121,7 @@ const isMessage = ({ role, content }: SessionTurn): boolean =>
 interface RunBookkeeping {
   readonly startedAt: number
   isLoggingStarted: boolean
-  /** The index of the run's first turn. */
+  /** The index of the run's first turn, or of an earlier turn whose calls this run answers. */
   firstTurn: number
   /** The head of the log when the run was cancelled. */
   cancelledAtSeq?: number

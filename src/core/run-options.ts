@@ -1,4 +1,5 @@
 import { checkBehavior, isBehavior, show } from './behavior.ts'
+import { isRecord } from './is-record.ts'
 import { didYouMean } from './nearest.ts'
 import { wellFormed } from './plain-json.ts'
 import type { RunOptions } from './run.ts'
@@ -25,7 +26,7 @@ export const isRunOption = (name: string): boolean => Object.hasOwn(rules, name)
 
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
 const text: Rule = [(value) => typeof value === 'string', 'a text']
-const record: Rule = [(value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'an object']
+const record: Rule = [isRecord, 'an object']
 
 /** Options without a rule are checked where they are read. */
 const rules: Record<keyof RunOptions, Rule | undefined> = {

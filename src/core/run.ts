@@ -80,7 +80,7 @@ interface RunSettings {
   readonly options: RunOptions
   readonly model: string
   readonly behavior: ResolvedBehavior
-  /** The thinking level to request, before any decay. */
+  /** The thinking level to request. `behavior.thinkingDecay` may lower it in later turns. */
   readonly thinking: ThinkingRequest
 }
 
@@ -112,7 +112,7 @@ export interface RunProgress {
   openReply: OpenReply | undefined
   /** Turns in a row in which no call had readable arguments. */
   unreadableTurns: number
-  /** What the run waits for before it ends: children at work, late writes. */
+  /** What the run waits for before it ends: children, and work of extensions that still writes to the log. */
   readonly pending: Set<Promise<unknown>>
   /** The work is done; only the hooks at the end of the run are still to be called. */
   isOver: boolean
@@ -130,7 +130,7 @@ export interface OpenReply {
 /** How a run ends. */
 interface RunResult {
   stopReason: string
-  /** An extension did the work of this run when it started: the model is not asked. */
+  /** Set by an extension that did all the work of this run in its `start`: the model is not asked. */
   isDone?: true
   /** The answer, if it is not the last text of the model: for instance a tool result that ended the run. */
   text: string

@@ -1,3 +1,5 @@
+import { isRecord } from './is-record.ts'
+
 /** The fields of an object; none for any other value. */
 export const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -30,7 +32,7 @@ export function isOfType(value: unknown, type: string): boolean {
     case 'array':
       return Array.isArray(value)
     case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
+      return isRecord(value)
     case 'null':
       return value === null
     default:

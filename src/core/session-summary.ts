@@ -49,7 +49,10 @@ export interface SessionSummary extends SessionDetails {
   readonly bytes: number
   /** The number of the last checkpoint entry; reading may begin where it says. */
   readonly checkpoint?: number
-  /** How often a process died that held this session and others, since this one last made progress: any of them may be the cause. */
+  /**
+   * How often a process died that held this session and others, in runs without progress of this one: it may be the cause.
+   * Absent once its run has made progress.
+   */
   readonly suspicions?: number
 }
 

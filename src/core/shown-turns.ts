@@ -9,7 +9,7 @@ export interface ShownTurn {
   readonly role: SessionTurn['role']
   /** The number of the entry that completed it. */
   readonly seq: number
-  /** By the indexes that a `context_edit` names; undefined for a hidden block. */
+  /** A `context_edit` names a block by its index in this list. Undefined for a hidden block. */
   readonly blocks: readonly (SessionContentBlock | undefined)[]
 }
 
@@ -34,7 +34,7 @@ export class ShownTurns {
     return this.compactions.at(-1)
   }
 
-  /** Notes that a turn was interrupted: from now on not all messages are the turns themselves. */
+  /** An interrupted turn is shown with a note, so from now on the list of turns itself cannot be sent. */
   noteInterrupted(): void {
     this.hasInterrupted = true
   }
@@ -71,7 +71,7 @@ export class ShownTurns {
     return view.pairs.messages
   }
 
-  /** The turns after the summary, before calls and results are paired. */
+  /** The turns after the summary. A call among them may still lack its result. */
   turnsFor(provider: string, all: Turns): ShownTurn[] {
     const { next, edits } = this.#newView(provider, all)
     return all.turns.slice(next).map((turn, i) => ({

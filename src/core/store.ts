@@ -150,6 +150,8 @@ export interface WatchOptions {
   readonly signal: AbortSignal
   /** Only messages; the entries of each change are empty. For the writer, which knows its own entries. */
   readonly inboxOnly?: boolean
+  /** Ends when what exists was yielded, which may be nothing, and does not wait for changes. */
+  readonly once?: boolean
 }
 
 /** Goes with each append. The store refuses the append if the writer no longer holds the lease, or does not know all entries. */
@@ -230,6 +232,7 @@ export interface PendingAnswer {
   readonly edits?: readonly EditDecision[]
   /** For an approval with the scope `project`: the rule to keep; see `ApprovalExtent`. */
   readonly rule?: string
+  /** The signature of the answer, by the key that the request wanted. */
   readonly mac?: string
   /** The sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta

@@ -56,3 +56,8 @@ test('one line of a long text is as that of the whole text, wherever its words b
       expect(oneLine(text, 10)).toBe(whole(text))
     }
 })
+
+test('one line without room for any character is made, too', () => {
+  expect([oneLine('', 0), oneLine(' '.repeat(300), 0)]).toEqual(['', ''])
+  for (const room of [0, -1]) expect(oneLine('some words '.repeat(30), room)).toBe('…')
+})

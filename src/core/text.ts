@@ -22,7 +22,7 @@ export function cutText(text: string, maxLength: number): string {
 /** A text on one line, its white space collapsed, of at most `maxLength` UTF-16 units. */
 export function oneLine(text: string, maxLength: number = Number.POSITIVE_INFINITY): string {
   // Of a long text only the beginning is looked at, and more of it where that is mostly white space.
-  for (let most = 4 * maxLength; most < text.length; most *= 4) {
+  for (let most = Math.max(4 * maxLength, 64); most < text.length; most *= 4) {
     const line = collapsed(text.slice(0, most))
     if (line.length > maxLength) return cutText(line, maxLength)
   }

@@ -27,8 +27,8 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     refreshCounts(run)
     const { suspended: reason } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (reason !== undefined && !run.cancellation.isCancelled) return reason
-    // The next process that continues this run answers the open calls. A run that is left is cancelled, so the loop throws
-    // before it uses this reason.
+    // The next process that continues this run answers the open calls. 'left' is never seen: a run that is left is cancelled,
+    // so the loop throws.
     if (isLeaving(run)) return 'left'
   }
   // An abort takes precedence over a suspension: calls that stayed open are answered.
@@ -43,12 +43,12 @@ async function wavesOf(run: Run, calls: readonly PreparedCall[]): Promise<Prepar
   if (calls.length < 2) return calls.map((call) => [call])
   const answers = calls.map((call) => isConcurrencySafe(run, call))
   const waves: PreparedCall[][] = []
-  let mayJoin = false
+  let isPreviousSafe = false
   for (const [i, call] of calls.entries()) {
     const isSafe = await answers[i]!
-    if (mayJoin && isSafe) waves.at(-1)!.push(call)
+    if (isPreviousSafe && isSafe) waves.at(-1)!.push(call)
     else waves.push([call])
-    mayJoin = isSafe
+    isPreviousSafe = isSafe
   }
   return waves
 }
@@ -121,14 +121,14 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
   if (failed) throw failed.reason
 }
 
-/** Runs a call, unless its gate halted it or the run was interrupted, before the gate was asked or meanwhile. */
+/** Runs a call, unless its gate halted it or the run was interrupted. The interruption may have come before the gate was asked, or since. */
 function runGated(run: Run, prepared: PreparedCall, gated: Gated, timer: CallTimer): MaybePromise<CallResult> {
   const halt = haltOf(gated)
   if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption) return answerWithoutRunning(run, prepared, interruption)
-  // The gate was not asked because of a message. It was withdrawn since, but the call is answered as skipped all the same.
+  // If a message kept the gate from being asked, the call is skipped, even if that message was withdrawn since.
   if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, gated ?? aborted)
   return executeCall(run, prepared, gated, timer)
 }

@@ -67,7 +67,7 @@ async function executeUnwrapped(
     return logResult(run, call, `Blocked: ${printable(gateResult.reason) || 'this call is not allowed'}`, 'blocked')
   if (gateResult.result !== undefined)
     return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(gateResult.result), 'substituted')
-  if (!tool) return answerUnknown(run, prepared)
+  if (!tool) return answerUnknownTool(run, prepared)
   if (!validation.valid) {
     await hooks.tell('validation:reject', { ...callInfo, error: validation.error })
     return logResult(run, call, `Validation error: ${validation.error}`, 'invalid')
@@ -77,9 +77,8 @@ async function executeUnwrapped(
 
   const start = nextStart(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
-  // The start is logged before the tool can have effects; a pure call has none, so its start is not logged. Exception:
-  // `beforeTool` marks a person's approval as used. That may only happen after the start is logged, so then even a pure
-  // call is logged.
+  // The start is logged before the tool can have effects. A pure call has none: its start is logged only if the gate gave a
+  // `beforeTool`, in which an authority marks a person's approval as used. That must not happen before the start is logged.
   const logging = (replay !== 'pure' || gateResult.beforeTool) && logCallStart(run, call, tool, start)
   if (logging) await logging
   try {
@@ -98,26 +97,23 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    if (mayLeaveChildCallsOpen(context, timer, { error: waitCancelled })) await answerChildCallsOfEnded(run, context)
+    if (hasChildrenToEnd(context, timer, { error: waitCancelled })) await endChildren(run, context)
     return answerFailure(run, prepared, waitCancelled, timer)
   }
   let result: NormalizedResult
   try {
     // Nothing but the tool runs in this block: a log that cannot be written must not be taken for a tool error.
-    const given = prepared.parsed ?? copyJson(callInfo.input)
-    // `_outcomes` are decisions (allow or deny), not `EditOutcome`s.
-    const work = tool.execute(
-      gateResult.editDecisions ? injectOutcomesIntoInput(given as object, gateResult.editDecisions) : given,
-      context,
-    )
+    const input = prepared.parsed ?? copyJson(callInfo.input)
+    const { editDecisions } = gateResult
+    const work = tool.execute(editDecisions ? injectOutcomesIntoInput(input as object, editDecisions) : input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    if (mayLeaveChildCallsOpen(context, timer, { error })) await answerChildCallsOfEnded(run, context)
+    if (hasChildrenToEnd(context, timer, { error })) await endChildren(run, context)
     return answerFailure(run, prepared, error, timer, context)
   } finally {
     context.close()
   }
-  if (mayLeaveChildCallsOpen(context, timer)) await answerChildCallsOfEnded(run, context)
+  if (hasChildrenToEnd(context, timer)) await endChildren(run, context)
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
@@ -156,7 +152,7 @@ async function extraFieldsFor(
   }
 }
 
-async function answerUnknown(run: Run, { call, callInfo }: PreparedCall): Promise<CallResult> {
+async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Promise<CallResult> {
   const names = [...run.tools.names()].map((name) => shownName(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, names)}`
   const unknownContext: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
@@ -170,9 +166,9 @@ async function answerUnknown(run: Run, { call, callInfo }: PreparedCall): Promis
 }
 
 /**
- * Turns an error into the result of the call: a suspended call stays open; one whose run is being left, see `leaveCall`; a
- * cancelled call is answered as aborted or cancelled; any other error is a result for the model. `begunContext` is the
- * context that the tool runs with; it is absent if the tool has not begun.
+ * Turns an error into the result of the call. A suspended call stays open. If the run is being left, `leaveCall` decides. A
+ * cancelled call is answered as aborted or cancelled. Any other error becomes an error result for the model. `begunContext`
+ * is the context that the tool got; it is absent if the tool has not begun.
  */
 async function answerFailure(
   run: Run,
@@ -183,7 +179,7 @@ async function answerFailure(
 ): Promise<CallResult> {
   const { call, tool } = prepared
   if (error instanceof Suspended) {
-    // A suspended call needs a `call_started` entry; a pure call has none yet.
+    // A session shows a suspended call only if its start is logged, which it usually is not for a pure call. Logging a start twice is harmless.
     if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
@@ -241,8 +237,8 @@ export class SiblingFailed extends Error {
 }
 
 /**
- * Executes a call that a tool makes: the same gates and hooks, and entries of its own, but no turn of the model waits for
- * it. If the tool runs again after a suspension or a crash, a call that has a result is not executed again.
+ * Executes a call that a tool makes. It passes the same gates and hooks as a call of the model and has its own entries, but
+ * it is in no turn. If the tool runs again after a suspension or a crash, a nested call that has a result is not executed again.
  */
 const executeNested: CallNested = async (run, { turnId, callId }, call, context) => {
   const { transcript } = run.log
@@ -262,19 +258,22 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   }
 }
 
-/** Whether child agents of an ended call may have open calls that nothing else answers. `failure` is absent if the tool returned. */
-function mayLeaveChildCallsOpen(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
+/**
+ * Whether an ended call may have child agents with open calls that nothing else answers. `failure` is absent if the tool
+ * returned; then the children of this attempt have ended, unless one of them is suspended.
+ */
+function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
   const { hasChildren, hasSuspendedChild, attempt } = context
   if (failure?.error instanceof Suspended) return false // its children continue later
   const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
-  if (hasChildren && isCancelled) return false // they are cancelled too, and answer their own calls
-  if (attempt > 1) return true // an earlier attempt may have started some
+  if (attempt > 1) return true // an earlier attempt may have started children that this one did not continue
+  if (hasChildren && isCancelled) return false // the children are cancelled too, and answer their own calls
   return failure ? hasChildren : hasSuspendedChild
 }
 
-/** Gives results to the open calls of the child agents that an ended call started, in any of its attempts. */
-function answerChildCallsOfEnded(run: Run, context: CallContext): Promise<void> {
-  context.close() // cancels the children that still run
+/** Cancels the child agents of an ended call and gives results to their open calls, also to those of earlier attempts. */
+function endChildren(run: Run, context: CallContext): Promise<void> {
+  context.close() // cancels the children
   return answerChildCallsOf(run, [context.callId])
 }
 

@@ -33,8 +33,8 @@ export type CallNested = (
   context: CallContext,
 ) => Promise<CallResult>
 
-/** What the gate binds the commands of a call to. */
-interface CallBinding {
+/** How a tool makes calls of its own, and what the gate decided about the commands it runs. */
+interface CallPermissions {
   readonly callNested: CallNested
   readonly confinement?: Confinement | undefined
   readonly beforeCommands?: (() => Promise<void>) | undefined
@@ -70,7 +70,7 @@ export class CallContext implements ToolContext {
     callInfo: ToolHookContext,
     timer: CallTimer,
     start: { key: string; attempt: number },
-    { callNested, confinement, beforeCommands }: CallBinding,
+    { callNested, confinement, beforeCommands }: CallPermissions,
   ) {
     this.#run = run
     this.#callInfo = callInfo
@@ -121,10 +121,10 @@ export class CallContext implements ToolContext {
   get execution(): ExecutionContext {
     const { execution } = this.#run.host
     if (!this.#confinement && !this.#beforeCommands) return required(execution)
-    this.#execution ??= this.#bound(required(execution))
+    this.#execution ??= this.#restricted(required(execution))
     return this.#execution
   }
-  #bound(execution: ExecutionContext): ExecutionContext {
+  #restricted(execution: ExecutionContext): ExecutionContext {
     const checked = this.#beforeCommands ? checkedExecution(execution, this.#beforeCommands) : execution
     return this.#confinement ? confinedExecution(checked, this.#confinement) : checked
   }
@@ -214,7 +214,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Runs a part of this call under a time limit of its own; for calls that also wait for a person. */
+  /** Waits for a part of this call, such as `tool.before`, under a time limit of its own. */
   async within<T>(limitMs: number, work: PromiseLike<T>): Promise<T> {
     const timer = new CallTimer(this.#run.clock, this.cancellation)
     try {

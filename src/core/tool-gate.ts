@@ -14,8 +14,8 @@ export type GateResult = HookContexts['tool:gate']
 
 /**
  * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is
- * counted at once: extensions that limit the number of calls read the present count, which includes earlier calls of the
- * same wave.
+ * counted at once: extensions that limit the number of calls read `run.tools.counts.of(name)`, which, unlike the snapshot
+ * in `runToolCounts`, includes earlier calls of the same wave.
  */
 export function gateCall(
   run: Run,
@@ -32,26 +32,18 @@ export function gateCall(
 const passedGate = Object.freeze({ block: false }) as GateResult
 
 async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellation): Promise<GateResult | undefined> {
-  const { call, tool, callInfo, validation } = prepared
-  const effects = Object.freeze(effectsOf(tool, callInfo.input))
-  const runToolCounts = run.tools.counts.snapshot
-  const approval = approvalOf(run, call)
-  const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
-  const inputError = validation.valid ? undefined : validation.error
-  const fixedFields = { ...callInfo, tool, runToolCounts, effects, rejected: inputError, ...(approval && { approval }) }
-  const approvedEdits = approval?.decision === 'allow' && approval.edits && { editDecisions: approval.edits }
-  const context: GateResult = { ...fixedFields, block: false, reason: '', ...denied, ...approvedEdits }
-  // Read-only, so that no handler can change what the next one sees.
-  for (const field in fixedFields) Object.defineProperty(context, field, { writable: false, configurable: false })
-  // A halted call stays halted if the handler that halted it is gone.
+  const { call, tool, callInfo } = prepared
+  const context = gateContext(run, prepared)
+  const { block: isDenied, reason: denial } = context
+  // Without any handler, nothing can decide: a call that waits for its approval stays halted. If there are handlers, they decide anew.
   if (!run.hooks.has('tool:gate')) Object.assign(context, pendingHalt(run, call))
   try {
     const asked = run.hooks.ask('tool:gate', context)
     if (asked) await orCancelled(asked, cancellation)
   } catch {
-    return undefined // cancelled: a handler that fails blocks the call and does not get here
+    return undefined // only a cancellation throws here: if a handler fails, the call is blocked instead
   }
-  if (denied) Object.assign(context, { block: true, reason: context.reason || denied.reason }) // no handler can undo a denial
+  if (isDenied) Object.assign(context, { block: true, reason: context.reason || denial }) // no handler can undo a denial
   if (context.editDecisions && !context.block) Object.assign(context, checkedEdits(context, tool, callInfo))
   if (context.block) return context
   if (context.halt) await requestApproval(run, callInfo, tool, context.halt)
@@ -59,7 +51,26 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   return context
 }
 
-/** The decisions about the edits of a call. If the tool cannot leave out the denied edits, the whole call is blocked. */
+/** What the handlers are asked about. If a person has answered already, the denial or the decisions about edits are in it. */
+function gateContext(run: Run, { call, tool, callInfo, validation }: PreparedCall): GateResult {
+  const approval = approvalOf(run, call)
+  const facts = {
+    ...callInfo,
+    tool,
+    runToolCounts: run.tools.counts.snapshot,
+    effects: Object.freeze(effectsOf(tool, callInfo.input)),
+    rejected: validation.valid ? undefined : validation.error,
+    ...(approval && { approval }),
+  }
+  const context: GateResult = { ...facts, block: false, reason: '' }
+  // Read-only, so that no handler can change what the next one sees.
+  for (const field in facts) Object.defineProperty(context, field, { writable: false, configurable: false })
+  if (approval?.decision === 'deny') Object.assign(context, { block: true, reason: denialBy(approval) })
+  if (approval?.decision === 'allow' && approval.edits) context.editDecisions = approval.edits
+  return context
+}
+
+/** The decisions about the edits of a call. If they do not fit the call, or its tool cannot leave out edits, the call is blocked. */
 function checkedEdits(
   { editDecisions }: GateResult,
   tool: ToolDef | undefined,
@@ -68,7 +79,7 @@ function checkedEdits(
   try {
     return { editDecisions: readEditDecisions(editDecisions, countEdits(tool, input)) }
   } catch (error) {
-    return { block: true, reason: `some of its edits were denied, and it cannot leave them out: ${messageOf(error)}` }
+    return { block: true, reason: `the decisions about the edits of this call cannot be applied: ${messageOf(error)}` }
   }
 }
 
@@ -87,8 +98,8 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
 }
 
 /**
- * The halt of a call that still waits for its approval, unanswered or expired. If the call started after the request was
- * logged, a handler let it through then, so it is not halted again.
+ * The halt of a call whose approval request has no answer, or has expired. If the call
+ * started after the request, a handler has let it pass since, and it is not halted again.
  */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)
@@ -112,19 +123,19 @@ async function requestApproval(
   halt: Halt,
 ): Promise<void> {
   const { callId, name, input, parentCallId } = callInfo
-  const { reason, request, digest = callId, signature } = halt
+  const { reason, request, digest = callId, signature: wantedSignature } = halt
   const logged = log.transcript.approvals.get(callId)
   const isAsked = logged?.type === 'approval_requested' && logged.digest === digest
-  if (isAsked && logged.signature?.keyId === signature?.keyId) return
+  if (isAsked && logged.signature?.keyId === wantedSignature?.keyId) return
   await log.append({
     type: 'approval_requested',
     callId,
     digest,
     ...(typeof reason === 'string' && { reason }),
     ...(request !== undefined && { request: copyJson(request) }),
-    ...(signature && { signature }),
+    ...(wantedSignature && { signature: wantedSignature }),
     ...(tool && { origin: originOf(tool) }),
-    // A call of the model is in its turn; a nested call is logged nowhere else before it starts.
+    // The turn of the model contains the model's own calls. A nested call is logged nowhere else before it starts.
     ...(parentCallId !== undefined && { call: { name, input } }),
   })
 }

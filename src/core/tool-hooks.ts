@@ -36,16 +36,22 @@ export interface Halt {
   readonly signature?: WantedSignature
 }
 
-/** The answer to a halt: the fields of its `approval_answered` entry. `edits` are the decisions about single edits. */
+/** The answer to a halt, as its `approval_answered` entry has it. */
 export interface Approval {
   readonly decision: 'allow' | 'deny' | 'expired'
   readonly digest: string
   readonly by: string
+  /** How long an `allow` counts. Default `once`. */
   readonly scope?: ApprovalScope
+  /** Its commands run outside any sandbox. Absent: inside the one that the question names, if it names one. */
   readonly where?: 'outside'
+  /** The decision about each edit of the call, if some were denied. */
   readonly edits?: readonly EditDecision[]
+  /** The rule that the person keeps for the project, instead of what the choice covers. */
   readonly rule?: string
+  /** The signature of the answer, by the key that the request wanted. */
   readonly mac?: string
+  /** The message that came with the answer. */
   readonly note?: readonly SessionContentBlock[]
 }
 

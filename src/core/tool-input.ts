@@ -6,8 +6,9 @@ import type { JsonSchema } from './tool.ts'
 import { parseObjectText, parseWrappedJson } from './tool-arguments.ts'
 import { copyJson, setOwn } from './turn.ts'
 
-/** A value that was converted to the declared type. */
+/** A repair of an input. `from` and `to` are for display: names of types, or words such as 'absent' and 'malformed JSON'. */
 export interface Coercion {
+  /** Empty if the whole input was repaired. */
   readonly property: string
   readonly from: string
   readonly to: string

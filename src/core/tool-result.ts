@@ -13,7 +13,7 @@ import type { MaybePromise } from './waiting.ts'
 export interface CallResult {
   readonly output: ToolOutput
   readonly isError: boolean
-  /** The tool ran and failed. Not set for a call that was refused or never began. */
+  /** The tool failed, or `beforeTool` of the gate did. Not set for a call that was blocked, invalid, skipped or cancelled. */
   readonly hasFailed?: boolean
   /** Why the call stays open; absent if it has ended. */
   readonly suspended?: string
@@ -24,7 +24,7 @@ export function suspendedResult({ reason }: { readonly reason?: unknown }): Call
   return { output: '', isError: false, suspended: typeof reason === 'string' && reason !== '' ? reason : 'suspended' }
 }
 
-/** For a call that ran, or whose result a gate substituted: runs `tool:transform`, logs the result, then runs `tool:after`. */
+/** For a call that ran or failed to start, or whose result a gate substituted: runs `tool:transform`, logs the result, then runs `tool:after`. */
 export function runResultHooksAndLog(
   run: Run,
   callInfo: ToolHookContext,
@@ -56,7 +56,7 @@ async function logBetweenHooks(
   await hooks.ask('tool:transform', transform)
   const changed = transform.result === originalOutput ? original : normalizeHandlerResult(transform.result)
   const { output } = changed
-  // A result that a handler replaced may be an error by itself, such as one that cannot be used.
+  // If a handler gave a value that cannot be used as a result, `changed` is an error that says so.
   const isError = Boolean(transform.isError) || (changed !== original && changed.isError)
   // `isWithheld` is set by `Hooks` when a transform handler failed; then the details are withheld too.
   const details = !('isWithheld' in transform) && ownDetails
@@ -89,12 +89,11 @@ function appendResult(
   if (isError) Object.assign(entry, { isError })
   if (details !== undefined) Object.assign(entry, { details })
   const written = run.log.append(entry)
-  const ended =
-    isError && outcomesOfExecutedCalls.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
+  const ended = isError && outcomesThatMayFail.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
   return written ? written.then(() => ended) : ended
 }
 
-const outcomesOfExecutedCalls: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
+const outcomesThatMayFail: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
 
 /** Normalizes a value that a handler gave in place of a result. An unusable value becomes an error result. */
 export function normalizeHandlerResult(value: unknown): NormalizedResult {
@@ -189,9 +188,9 @@ export const syntheticText = {
     'Interrupted: the process stopped while this call ran. Its effects may or may not have happened; check before repeating it.',
 } as const satisfies Partial<Record<CallOutcome, string>>
 
-/** A result for a call that has none, so that no call stays unanswered. `more` is appended to the text. */
-export function syntheticResult(callId: string, outcome: keyof typeof syntheticText, more = ''): EntryBody {
-  const output = more ? `${syntheticText[outcome]} ${more}` : syntheticText[outcome]
+/** A result for a call that has none, so that no call stays unanswered. `note` is appended to the text. */
+export function syntheticResult(callId: string, outcome: keyof typeof syntheticText, note = ''): EntryBody {
+  const output = note ? `${syntheticText[outcome]} ${note}` : syntheticText[outcome]
   return { type: 'call_result', callId, output, isError: true, outcome }
 }
 

@@ -37,7 +37,7 @@ export class Transcript {
   olderKeys: { mayHave(key: string): boolean } | undefined
   /** The `from` of the latest checkpoint; 0 without one. */
   checkpointFrom = 0
-  /** The checkpoint that this transcript was opened from, and what to do when its entry comes. */
+  /** The entry of the checkpoint that this transcript was opened from. `adopt` is called when that entry is applied. */
   openedFrom: { readonly seq: number; readonly adopt: () => void } | undefined
   readonly #list = new TurnList()
   readonly #touched = new TouchedFiles()
@@ -151,7 +151,7 @@ export class Transcript {
     return this.#callIds.has(id)
   }
 
-  /** Whether an earlier call may have this id: those of calls before a checkpoint are not known. */
+  /** Whether an earlier call may have this id. Always true after a checkpoint: the ids of the calls before it are not loaded. */
   mayHaveCall(id: string): boolean {
     return this.openedFrom !== undefined || this.#callIds.has(id)
   }
@@ -175,7 +175,7 @@ export class Transcript {
     return this.#list.seqOf(turnId)
   }
 
-  /** The turns after the summary, before calls and results are paired: for compaction, which decides what to replace. */
+  /** The turns after the summary, for compaction, which decides what to replace. A call among them may still lack its result. */
   shownTurns(provider: string): ShownTurn[] {
     return this.#shown.turnsFor(provider, this.#list)
   }
@@ -304,7 +304,7 @@ export class Transcript {
     const { status, stop, at: endedAt, seq: endSeq } = entry
     if (run) Object.assign(run, { status, stop, endedAt, endSeq, turnCountAtEnd: this.turnCount })
     const { dropsTo } = entry
-    // A run that ended properly ends the series. A crash that the session shared with others may not be its fault.
+    // If the process that crashed held other sessions too, one of them may be the cause: the crash is not counted.
     if (entry.stop !== 'crashed') this.crashes = 0
     else if (!entry.sharedCrash) this.crashes++
     if (dropsTo !== undefined) this.#keepMessages(({ seq }) => seq > dropsTo)

@@ -20,9 +20,9 @@ export class TurnList {
   seqs: number[] = []
   /** The number of turns before these. */
   before = 0
-  /** Those of them that later work needs. */
+  /** The turns before the loaded ones that later work needs. */
   kept: readonly NumberedTurn[] = []
-  /** Whether one was added that the last checkpoint does not have. */
+  /** Whether `kept` has a turn that the last checkpoint lacks. */
   hasNewKept = false
   /** The loaded turns are those that entries after this one completed. */
   from = 0
@@ -30,7 +30,7 @@ export class TurnList {
   rewoundAt = 0
   /** How many of the loaded turns the last checkpoint left out. */
   leftOut = 0
-  /** A rewind to an earlier entry, except to the beginning, needs turns that are not loaded. */
+  /** The first entry that the loaded turns can be rewound to. A rewind to the beginning (0) is always possible. */
   earliestRewind = 0
 
   push(turn: SessionTurn, seq: number): void {

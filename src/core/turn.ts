@@ -106,7 +106,7 @@ export function textOf(message: Message): string {
   return text
 }
 
-/** Freezes a value deeply. Values from outside were limited to `deepest` levels when they were read. */
+/** Freezes a value deeply. Values from outside were limited to `maxNesting` levels when they were read. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value) // before its properties: measured at half the cost of the other order

@@ -142,5 +142,5 @@ export async function recordUsage(run: Run, turnId: string, cause: string, usage
   await run.hooks.tell('usage', { turnId, turn: progress.turnNumber, usage, totals: progress.usage })
 }
 
-/** The index range `[from, to)` of a run's turns. */
+/** The index range `[from, to)` of a run's turns. It begins with an earlier turn if the run answers the calls of that turn. */
 export type TurnRange = readonly [from: number, to: number]

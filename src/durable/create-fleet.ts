@@ -8,18 +8,18 @@ import type { PendingAnswer, SessionStatus, SessionStore, SessionSummary } from 
 import { sleep } from '../core/waiting.ts'
 import { parentLeaseOf } from '../sessions/family.ts'
 import { openCalls } from '../sessions/open-calls.ts'
-import type { PostgresStore } from '../sessions/postgres-store.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { eachSession } from '../sessions/session-query.ts'
 import { type DelayedSend, delayedSends, storeDelayed, UndeliverableError } from './delayed-sends.ts'
 import type { WakeOptions } from './dispatcher.ts'
 import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkerInfo, WorkOptions } from './fleet.ts'
 import { providerLimits } from './provider-limits.ts'
+import { sendAndWake } from './send-and-wake.ts'
 import { stopSession } from './stop-session.ts'
 import { webhookJobs } from './webhook-jobs.ts'
 import { FleetWorker } from './worker.ts'
 import { workerDirectory } from './worker-directory.ts'
-import { workflowAgents } from './workflow-agents.ts'
+import { agentKinds, workflowAgents } from './workflow-agents.ts'
 
 /** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
 export function createFleet(
@@ -36,6 +36,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const agents = options.workflow && workflowAgents(options.workflow, { store, dispatcher, clock, onError, limited })
   const own = [delayedSends(deliver), webhookJobs(options.webhooks), ...(agents ? [agents] : [])]
   const works = [...own, ...(options.works ?? [])]
+  const sendNow = sendAndWake(store, dispatcher)
   const workers = new Set<FleetWorker>()
   const sent = new Map<string, Named & { readonly at: number }>()
 
@@ -63,17 +64,8 @@ export function createFleet(options: FleetOptions): Fleet {
     await deliverTo(send, found)
   }
 
-  async function deliverTo({ sessionId: id, item }: DelayedSend, summary: Named): Promise<void> {
-    const wake = wakeOf(summary)
-    if (!isPostgres(store)) {
-      await store.send(id, item) // if the process ends here, the reconciler finds the session
-      return dispatcher.wake(id, wake)
-    }
-    await store.transaction(async (transaction) => {
-      await store.send(id, item, { transaction })
-      await dispatcher.wake(id, { ...wake, transaction })
-    })
-  }
+  const deliverTo = ({ sessionId: id, item }: DelayedSend, summary: Named): Promise<void> =>
+    sendNow({ id, item, wake: wakeOf(summary) })
 
   async function wakeRoot(sessionId: string): Promise<void> {
     const root = (await parentLeaseOf(store, sessionId))?.holder ?? sessionId // it continues the calls of its sub-agents
@@ -138,7 +130,7 @@ export function createFleet(options: FleetOptions): Fleet {
       const parts = { store, dispatcher, kinds, clock, onError, limits, works, version, directory, limited, kindOf }
       const wake = (summary: SessionSummary): Promise<void> =>
         dispatcher.wake(summary.id, { ...wakeOf(summary), isUrgent: interrupted.has(summary.attention) })
-      const worker = new FleetWorker({ ...parts, wake, options: workOptions })
+      const worker = new FleetWorker({ ...parts, wake, options: workOptions, onClosed: () => workers.delete(worker) })
       workers.add(worker)
       return worker
     },
@@ -154,10 +146,13 @@ export function createFleet(options: FleetOptions): Fleet {
     },
 
     async close() {
-      await Promise.all([...workers].map((worker) => worker.close()))
-      await agents?.close()
-      await dispatcher.close()
-      await store.close?.()
+      try {
+        await Promise.all([...workers].map((worker) => worker.close()))
+        await agents?.close()
+      } finally {
+        await dispatcher.close()
+        await store.close?.()
+      }
     },
   }
 }
@@ -176,11 +171,6 @@ const reportTo =
 /** The key in its address is for servers, which read it from the directory. */
 function withoutKey({ address, ...worker }: WorkerInfo): WorkerInfo {
   return address === undefined ? worker : { ...worker, address: URL.parse(address)?.origin ?? '' }
-}
-
-/** A store whose `send` and a wake can be one transaction. */
-function isPostgres(store: SessionStore): store is PostgresStore {
-  return 'transaction' in store
 }
 
 /** The last time that a `Date` can have. */
@@ -269,7 +259,7 @@ const pick = ({ kind, tenant }: Pick<SessionSummary, 'kind' | 'tenant'>): Pick<S
   ...(tenant !== undefined && { tenant }),
 })
 
-function checkOptions({ store, dispatcher, kinds, limits = {} }: FleetOptions): void {
+function checkOptions({ store, dispatcher, kinds, limits = {}, workflow }: FleetOptions): void {
   if (typeof store?.append !== 'function')
     throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
   if (typeof dispatcher?.claim !== 'function')
@@ -277,11 +267,14 @@ function checkOptions({ store, dispatcher, kinds, limits = {} }: FleetOptions): 
   for (const [tenant, limit] of Object.entries(limits.tenants ?? {}))
     if (typeof limit !== 'number' || !(limit >= 0))
       throw new TypeError(`limits.tenants["${tenant}"] of createFleet must be a number of runs, got ${show(limit)}`)
-  for (const [name, open] of Object.entries(kinds ?? {}))
+  for (const [name, open] of Object.entries(kinds ?? {})) {
+    if (name.startsWith('libero.') || (workflow && agentKinds.has(name)))
+      throw new TypeError(`The kind "${name}" of createFleet is one of Libero's own; choose another name`)
     if (typeof open !== 'function')
       throw new TypeError(
         `The kind "${name}" of createFleet must be a function that returns an agent, got ${show(open)}`,
       )
+  }
 }
 
 function checkWork({ concurrency = 1, kinds = [] }: WorkOptions, known: FleetOptions['kinds']): void {

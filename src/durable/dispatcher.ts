@@ -21,6 +21,8 @@ export interface Dispatcher {
   readonly extendEveryMs: number
   /** Calls `listener` when there may be a job to claim. Returns a function that stops it. Without it workers only poll. */
   onWake?(listener: () => void): () => void
+  /** Makes what it needs. Called before a transaction with a wake: to make an index, Postgres may wait for the end of all others. */
+  start?(): Promise<void>
   /** Counts jobs, for people. */
   stats?(): Promise<DispatcherStats>
   close(): Promise<void>

@@ -1,22 +1,16 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentRateLimitError, messageOf } from '../core/errors.ts'
-import {
-  type EventIterator,
-  type ModelEvent,
-  type ModelRequest,
-  type Provider,
-  plainProvider,
-} from '../core/provider.ts'
+import { type ModelEvent, type ModelRequest, type Provider, plainProvider } from '../core/provider.ts'
 import type { SessionStore } from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
-import { isContent } from '../providers/retry.ts'
+import { DecoratedStream, done, isContent } from '../providers/decorated-stream.ts'
 import { type KeyState, type LimitBook, limitBook } from './limit-book.ts'
 
 /** How long a key is closed if the service does not say when to come back. */
 const unknownPauseMs = 10_000
 /** A request that has waited for so long fails. */
 const maxWaitMs = 3_600_000
-/** How often a key without a limit is looked up: it may have been closed by another worker. */
+/** How often a key without a limit is looked up: another worker may have closed it. */
 const lookMs = 1000
 
 export interface ProviderLimitsOptions {
@@ -42,22 +36,22 @@ export function providerLimits({ store, limits = {}, clock = systemClock }: Prov
     if (!(requestsPerMinute > 0))
       throw new RangeError(`limits.providers["${key}"].requestsPerMinute is ${requestsPerMinute}; it must be above 0`)
   const book = limitBook(store, clock)
-  const looked = new Map<string, number>()
+  const lookedUpAt = new Map<string, number>()
 
-  /** Takes a request; one of a key without a limit is only looked up now and then. */
+  /** Counts a request. A key without a limit is looked up at most once in `lookMs`. */
   const take: LimitBook['take'] = async (key, perMinute) => {
     const now = clock.now()
-    if (perMinute === Number.POSITIVE_INFINITY && now - (looked.get(key) ?? 0) < lookMs)
+    if (perMinute === Number.POSITIVE_INFINITY && now - (lookedUpAt.get(key) ?? 0) < lookMs)
       return { waitMs: 0, isClosed: false }
     const taken = await book.take(key, perMinute)
-    if (taken.waitMs === 0) looked.set(key, now)
+    if (taken.waitMs === 0) lookedUpAt.set(key, now)
     return taken
   }
 
   const gate: Gate = {
     take: (key) => take(key, Object.hasOwn(limits, key) ? limits[key]!.requestsPerMinute : Number.POSITIVE_INFINITY),
     async close(key, ms) {
-      looked.delete(key)
+      lookedUpAt.delete(key)
       await book.close(key, ms)
     },
     clock,
@@ -79,21 +73,20 @@ interface Gate {
   readonly clock: Clock
 }
 
-/** A hand-written iterator, because a generator would cost extra promises for each delta. */
-class LimitedStream implements AsyncIterableIterator<ModelEvent> {
+class LimitedStream extends DecoratedStream {
   readonly #provider: Provider
   readonly #key: string
   readonly #gate: Gate
   readonly #request: ModelRequest
   readonly #signal: AbortSignal
+  /** Aborted when the reader closes this stream. */
   readonly #closer = new AbortController()
-  #inner: EventIterator | undefined
-  #hasContent = false
   #attempt = 1
   #delayMs = 0
   #waitedMs = 0
 
   constructor(provider: Provider, key: string, gate: Gate, request: ModelRequest, signal: AbortSignal) {
+    super()
     this.#provider = provider
     this.#key = key
     this.#gate = gate
@@ -101,43 +94,23 @@ class LimitedStream implements AsyncIterableIterator<ModelEvent> {
     this.#signal = signal
   }
 
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  take(): ModelEvent | undefined {
-    return this.#hasContent ? this.#inner?.take?.() : undefined
-  }
-
-  next(): Promise<IteratorResult<ModelEvent>> {
-    return this.#hasContent ? this.#inner!.next() : this.#beforeContent()
-  }
-
-  async return(): Promise<IteratorResult<ModelEvent>> {
+  protected close(): void {
     this.#closer.abort()
-    this.#hasContent = false
-    await this.#inner?.return?.()
-    return { done: true, value: undefined }
   }
 
-  async throw(error?: unknown): Promise<IteratorResult<ModelEvent>> {
-    await this.return()
-    throw error
-  }
-
-  async #beforeContent(): Promise<IteratorResult<ModelEvent>> {
+  protected async nextBeforeContent(): Promise<IteratorResult<ModelEvent>> {
     if (this.#delayMs > 0) await this.#pause()
-    if (this.#closer.signal.aborted) return { done: true, value: undefined }
-    if (!this.#inner) {
+    if (this.#closer.signal.aborted) return done
+    if (!this.inner) {
       const { waitMs, isClosed } = await this.#gate.take(this.#key)
       this.#signal.throwIfAborted()
       const why = isClosed ? 'the service asked all workers to wait' : 'its requests of this minute are used up'
       if (waitMs > 0) return { done: false, value: this.#waitFor(waitMs, why) }
-      this.#inner = this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
+      this.inner = this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
     }
     let result: IteratorResult<ModelEvent>
     try {
-      result = await this.#inner.next()
+      result = await this.inner.next()
     } catch (error) {
       return { done: false, value: await this.#afterError(error) }
     }
@@ -149,11 +122,11 @@ class LimitedStream implements AsyncIterableIterator<ModelEvent> {
         await this.#gate.close(this.#key, event.delayMs ?? unknownPauseMs)
       return { done: false, value: { ...event, attempt: ++this.#attempt } }
     }
-    this.#hasContent = isContent(event)
+    this.hasContent = isContent(event)
     return result
   }
 
-  /** A pause of at most a second more than asked for, so that those who wait do not all come back at once. */
+  /** The pause is at most a second longer than asked for, so that requests that wait do not all come back at once. */
   #waitFor(waitMs: number, why: string, cause?: unknown): ModelEvent {
     if (this.#waitedMs > maxWaitMs) throw this.#tooLong(waitMs, why, cause)
     this.#delayMs = Math.ceil(waitMs + Math.random() * Math.min(1000, waitMs / 10))
@@ -171,7 +144,7 @@ class LimitedStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   async #afterError(error: unknown): Promise<ModelEvent> {
-    this.#inner = undefined
+    this.inner = undefined
     const pauseMs = this.#signal.aborted ? undefined : pauseAfter(this.#provider, error, this.#gate.clock.now())
     if (pauseMs === undefined) throw error
     await this.#gate.close(this.#key, pauseMs)

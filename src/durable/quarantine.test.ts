@@ -10,6 +10,7 @@ function otherRun(others: Set<OtherJob>): OtherJob & { isLeft: boolean } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const run = {
     isRunning: true,
+    canLeave: true,
     isLeft: false,
     done: promise,
     leave() {
@@ -22,18 +23,19 @@ function otherRun(others: Set<OtherJob>): OtherJob & { isLeft: boolean } {
   return run
 }
 
-test('FL23 a session that was aboard of one death runs beside others; after two without progress it runs alone', async () => {
+test('FL23 a session that was aboard two deaths runs beside others; after three without progress it runs alone', async () => {
   const others = new Set<OtherJob>()
   otherRun(others)
   const quarantine = new Quarantine({ clock: fakeClock(), onChange() {} })
   const admit = (given: Partial<SessionSummary>) => quarantine.admit(summaryOf(given), () => [...others])
   expect(await admit({})).toBe(true)
   expect(await admit({ attention: 'owner_died' })).toBe(true)
-  expect(await admit({ suspicions: 1 })).toBe(true)
-  expect(await admit({ suspicions: 1, attention: 'owner_died' })).toBe(false)
-  expect(await admit({ suspicions: 2 })).toBe(false)
-  others.clear()
+  expect(await admit({ suspicions: 1, attention: 'owner_died' })).toBe(true)
   expect(await admit({ suspicions: 2 })).toBe(true)
+  expect(await admit({ suspicions: 2, attention: 'owner_died' })).toBe(false)
+  expect(await admit({ suspicions: 3 })).toBe(false)
+  others.clear()
+  expect(await admit({ suspicions: 3 })).toBe(true)
   expect(quarantine.alone).toBe('s')
   expect(await admit({ id: 'other' })).toBe(false)
   quarantine.leave('other')
@@ -47,7 +49,7 @@ test('FL23 a suspect that found no free worker makes room: others may end, and a
   const others = new Set<OtherJob>()
   const run = otherRun(others)
   const quarantine = new Quarantine({ clock, onChange() {} })
-  const admit = () => quarantine.admit(summaryOf({ suspicions: 2 }), () => [...others])
+  const admit = () => quarantine.admit(summaryOf({ suspicions: 3 }), () => [...others])
   for (let tries = 0; tries < 2; tries++) expect(await admit()).toBe(false)
   const admitted = admit()
   await clock.advance(2900)
@@ -60,10 +62,10 @@ test('FL23 a suspect that found no free worker makes room: others may end, and a
 
 test('FL79 a run that does not end when it is left does not keep a worker from its other work', async () => {
   const clock = fakeClock()
-  const stuck: OtherJob = { isRunning: true, done: new Promise(() => {}), leave() {} }
+  const stuck: OtherJob = { isRunning: true, canLeave: true, done: new Promise(() => {}), leave() {} }
   let changes = 0
   const quarantine = new Quarantine({ clock, onChange: () => void changes++ })
-  const admit = () => quarantine.admit(summaryOf({ suspicions: 2 }), () => [stuck])
+  const admit = () => quarantine.admit(summaryOf({ suspicions: 3 }), () => [stuck])
   for (let tries = 0; tries < 2; tries++) expect(await admit()).toBe(false)
   const admitted = admit()
   await clock.advance(7900)
@@ -71,4 +73,12 @@ test('FL79 a run that does not end when it is left does not keep a worker from i
   await clock.advance(200)
   expect(await admitted).toBe(false) // it is looked at again later, here or by another worker
   expect([quarantine.alone, changes]).toEqual([undefined, 1])
+})
+
+test('FL79 a suspect does not wait for work that cannot be left: the worker goes on claiming, and another one may take it', async () => {
+  const agent: OtherJob = { isRunning: true, canLeave: false, done: new Promise(() => {}), leave() {} }
+  const quarantine = new Quarantine({ clock: fakeClock(), onChange() {} })
+  for (let tries = 0; tries < 5; tries++)
+    expect(await quarantine.admit(summaryOf({ suspicions: 3 }), () => [agent])).toBe(false)
+  expect(quarantine.alone).toBeUndefined()
 })

@@ -11,12 +11,17 @@ interface QuarantineOptions {
 /** Another job of the worker. */
 export interface OtherJob {
   readonly isRunning: boolean
+  /** False for work that is no run of a session, such as that of a workflow's agent. */
+  readonly canLeave: boolean
   readonly done: Promise<void>
   leave(): void
 }
 
-/** Aboard so many processes that died, without progress since, a session is a suspect. */
-const maxDeaths = 2
+/**
+ * After so many deaths among others, in runs in which it made no progress, a session is a suspect. A run that has made
+ * progress says nothing against its session, so few innocent ones get here, where they wait until they can run alone.
+ */
+const maxDeaths = 3
 /** So often a suspect is left to a worker that has nothing else to do. */
 const maxTries = 2
 /** How long the other runs of a worker may go on before they are left to other workers: it claims nothing meanwhile. */
@@ -51,7 +56,9 @@ export class Quarantine {
     const deaths = suspicions + (attention === 'owner_died' ? 1 : 0) // the last one is not in its log yet
     if (suspicions === 0 || deaths < maxDeaths) return true
     const tries = this.#tries.get(id) ?? 0
-    if (others().some(({ isRunning }) => isRunning) && tries < maxTries) {
+    const running = others().filter(({ isRunning }) => isRunning)
+    if (running.some(({ canLeave }) => !canLeave)) return false
+    if (running.length > 0 && tries < maxTries) {
       if (this.#tries.size >= maxSuspects) this.#tries.clear()
       this.#tries.set(id, tries + 1)
       return false

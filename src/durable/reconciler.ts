@@ -70,7 +70,7 @@ export class Reconciler {
     const { isFull, alsoLook } = this.#options
     this.#looks++
     if (!isFull() || this.#looks % whenFull === 1) await this.#lookAtSessions()
-    await alsoLook()
+    if (!this.#isStopped) await alsoLook()
   }
 
   async #lookAtSessions(): Promise<void> {

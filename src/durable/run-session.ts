@@ -60,7 +60,7 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
     dispatcher.wake(id, { kind, tenant: tenant ?? '', isUrgent, ...(inMs > 0 && { at: clock.now() + inMs }) })
   // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
   const lookAgain = async (): Promise<void> => {
-    if (job.attempt > 1 || (await inboxOf(store, id)).length > 0) await wake(againMs)
+    if (job.attempt > 1 || (await inboxOf(store, id, summary.head)).length > 0) await wake(againMs)
   }
   if (summary.isHeld) return lookAgain()
   // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
@@ -116,19 +116,35 @@ async function runAgent(
     return true
   }
   const runsBefore = log.transcript.runs.at(-1)?.id
+  const stops = followStops(session)
   try {
     if (signal.aborted) return false
     onRun({ session, summary, leave: () => made.agent.leave() })
-    await made.agent.run()
+    await made.agent.run({ signal: stops.signal, hooks: { 'session:start': () => stops.obey() } })
   } catch (error) {
     if (elsewhere.some((kind) => error instanceof kind)) throw error
     if (!(error instanceof AgentError)) onError(new Error(`The run of session "${id}" failed`, { cause: error }))
     // How a run ended is in its log, unless it did not get that far.
     if (log.transcript.runs.at(-1)?.id === runsBefore) await fail(error)
   } finally {
+    stops.end()
     await made.close().catch((cause) => onError(new Error(`The agent of session "${id}" did not close`, { cause })))
   }
   return true
+}
+
+/**
+ * Obeys a stop that came after the session was loaded, and before its run could get the message: opening an agent takes time.
+ * A message that came after the stop is worked on.
+ */
+function followStops({ log }: Session): { readonly signal: AbortSignal; obey(): void; end(): void } {
+  const stopping = new AbortController()
+  let isStopped = false
+  const end = log.subscribe((entry) => {
+    if (entry.type === 'input') isStopped = entry.mode === 'stop'
+    if (entry.type === 'run_ended' && entry.status === 'aborted') isStopped = true
+  })
+  return { signal: stopping.signal, obey: () => void (isStopped && stopping.abort()), end }
 }
 
 /** These say nothing about the agent. */

@@ -4,18 +4,20 @@ import { joinRun, type LiveFeed } from '../events/live-feed.ts'
 import { followRuns, liveRun } from '../events/live-runs.ts'
 import type { Fleet, Worker, WorkerStatus } from './fleet.ts'
 
-export interface WorkerHandlerOptions {
-  readonly fleet: Pick<Fleet, 'store'>
-  readonly worker: Worker
-  /** Servers send it for what runs stream: the password in the `address` of the worker. Without it nothing is streamed. */
-  readonly key?: string
-}
-
 /**
  * What a worker answers over HTTP: `/healthz`, `/readyz`, `/metrics` in the text format of Prometheus, and `/runs/{id}`, what a
  * run of this process streams, as JSON lines.
  */
-export function workerHandler({ fleet, worker, key }: WorkerHandlerOptions): (request: Request) => Promise<Response> {
+export function workerHandler({
+  fleet,
+  worker,
+  key,
+}: {
+  readonly fleet: Pick<Fleet, 'store'>
+  readonly worker: Worker
+  /** Servers send it for what runs stream: the password in the `address` of the worker. Without it nothing is streamed. */
+  readonly key?: string
+}): (request: Request) => Promise<Response> {
   const answers: Readonly<Record<string, () => Response | Promise<Response>>> = {
     '/healthz': () => text('ok\n'),
     '/readyz': async () => {

@@ -23,6 +23,7 @@ export interface WorkerParts
   /** Wakes a session that needs attention, with the kind that it has. */
   readonly wake: (summary: SessionSummary) => Promise<void>
   readonly kindOf: (summary: SessionSummary) => string | undefined
+  readonly onClosed: () => void
 }
 
 /** A job that is worked on. */
@@ -35,6 +36,8 @@ interface Running {
 /** How often jobs are claimed without a wake: a notice may be lost. */
 const pollMs = 2000
 const beatMs = 5000
+/** While jobs run, those that end or come within this time are settled and claimed together. */
+const turnMs = 20
 /** How long runs that were left may take to end; a tool may ignore that it was cancelled. */
 const leaveMs = 10_000
 
@@ -130,6 +133,7 @@ export class FleetWorker implements Worker {
     this.#state = 'closed'
     await this.#telling
     await directory.remove(this.id).catch((cause) => onError(new Error('The worker is still listed', { cause })))
+    this.#parts.onClosed()
   }
 
   #leave(run: SessionRun | undefined): void {
@@ -169,6 +173,7 @@ export class FleetWorker implements Worker {
         if (free <= 0) continue
         const claim = { kinds: this.#kinds, tenantLimits: limits.tenants ?? {} }
         for (const job of await dispatcher.claim(free, claim)) this.#start(job)
+        if (this.#running.size > 0) await sleep(turnMs, { signals: [this.#hurry.signal] })
       }
     } catch (cause) {
       onError(new Error('The worker could not claim or settle jobs; it tries again', { cause }))
@@ -181,7 +186,11 @@ export class FleetWorker implements Worker {
     this.#counts.claimed++
     const waitMs = Math.max(0, this.#parts.clock.now() - job.dueAt)
     this.#waits.add(waitMs)
-    this.#parts.options.onWait?.(waitMs)
+    try {
+      this.#parts.options.onWait?.(waitMs)
+    } catch (cause) {
+      this.#parts.onError(new Error('onWait of the worker has failed', { cause }))
+    }
     const running: Running = { job, done: Promise.resolve() }
     this.#running.add(running)
     running.done = this.#work(running)
@@ -226,7 +235,11 @@ export class FleetWorker implements Worker {
 
   #others(running: Running): readonly OtherJob[] {
     const others = [...this.#running].filter((one) => one !== running)
-    return others.map((one) => ({ done: one.done, isRunning: !!one.run, leave: () => this.#leave(one.run) }))
+    const isOwnWork = ({ job }: Running): boolean => this.#parts.works.some(({ kind }) => kind === job.kind)
+    return others.map((one) => ({
+      ...{ done: one.done, isRunning: !!one.run || isOwnWork(one), canLeave: !isOwnWork(one) },
+      leave: () => this.#leave(one.run),
+    }))
   }
 
   #onRun(running: Running, run: SessionRun): void {
@@ -247,7 +260,14 @@ export class FleetWorker implements Worker {
   }
 
   async #reconcileWorks(): Promise<void> {
-    for (const work of this.#parts.works) await work.reconcile?.(this.#context)
+    for (const work of this.#parts.works) {
+      if (this.#leaving.signal.aborted) return
+      await work.reconcile?.(this.#context).catch((cause) => {
+        this.#parts.onError(
+          new Error(`The worker could not look for work of the kind "${work.kind}"; it tries again`, { cause }),
+        )
+      })
+    }
   }
 
   /** Tells people and servers about this worker; nothing depends on it. */

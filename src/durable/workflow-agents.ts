@@ -19,7 +19,7 @@ export interface WorkflowAgents extends FleetWork {
 
 const kind = 'libero.agent'
 /** The kinds of sessions that a workflow makes. A plain session may have an id that looks like one of an agent. */
-const agentKinds: ReadonlySet<string> = new Set(['agent', 'closed agent', 'sub-agent'])
+export const agentKinds: ReadonlySet<string> = new Set(['agent', 'closed agent', 'sub-agent'])
 /** When an agent is looked at again that another process holds, or that has to run alone. */
 const againMs = 1000
 /** Every so many looks of a worker it looks at so many agents that wait for a person, for a message that came without a wake. */
@@ -42,7 +42,7 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
   const front = makeWorkflow()
 
   function of(worker: string): WorkerState {
-    const known = workflows.get(worker) ?? { workflow: makeWorkflow(), looks: 0 }
+    const known = workflows.get(worker) ?? { workflow: makeWorkflow(), isStarted: false, looks: 0 }
     workflows.set(worker, known)
     return known
   }
@@ -52,8 +52,8 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
     const query = { attention: true, status: 'waiting', prefix: agentPrefix, limit: waitingAtOnce } as const
     const page = await store.list({ ...query, ...(own.cursor !== undefined && { cursor: own.cursor }) })
     own.cursor = page.next
-    for (const { id, tenant } of page.sessions)
-      if ((await inboxOf(store, id)).some(({ mode }) => mode === 'steer')) await wake(id, tenant)
+    for (const { id, tenant, head } of page.sessions)
+      if ((await inboxOf(store, id, head)).some(({ mode }) => mode === 'steer')) await wake(id, tenant)
   }
 
   return {
@@ -63,14 +63,15 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
     async work({ sessionId: id, attempt }, { worker, signal, admit }) {
       const summary = await store.find(id)
       if (!summary?.attention && !summary?.isHeld) return
-      const { tenant, isHeld } = summary
+      const { tenant, isHeld, head } = summary
       // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
       const lookAgain = async (): Promise<void> => {
-        if (attempt > 1 || (await inboxOf(store, id)).length > 0) await wake(id, tenant, clock.now() + againMs)
+        if (attempt > 1 || (await inboxOf(store, id, head)).length > 0) await wake(id, tenant, clock.now() + againMs)
       }
       if (isHeld) return lookAgain()
       if (signal.aborted) return wake(id, tenant)
       if (!(await admit(summary))) return wake(id, tenant, clock.now() + againMs)
+      if (signal.aborted) return wake(id, tenant) // `admit` may take seconds
       const { state } = await of(worker).workflow.work(id)
       if (signal.aborted)
         await wake(id, tenant) // it may have been left in the middle
@@ -79,8 +80,9 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
 
     async reconcile({ worker }) {
       const own = of(worker)
-      if (own.looks++ === 0) await own.workflow.start() // from now on it may own the schedules
-      if (own.looks % looksBetween === 0) await lookAtWaiting(own)
+      if (!own.isStarted) await own.workflow.start() // from now on it may own the schedules
+      own.isStarted = true
+      if (++own.looks % looksBetween === 0) await lookAtWaiting(own)
     },
 
     async stop({ worker }) {
@@ -97,6 +99,7 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
 
 interface WorkerState {
   readonly workflow: Workflow
+  isStarted: boolean
   /** How often the worker has looked. */
   looks: number
   cursor?: string | undefined

@@ -6,19 +6,15 @@ import { beyondHead, type ReadEventsOptions, readEvents } from './read-events.ts
 import type { JoinRun } from './runs-elsewhere.ts'
 import { type SseFrame, sseResponse } from './sse-response.ts'
 
-export interface EventsResponseOptions extends EventFilter {
-  /** How often a `beat` is sent. Default 15,000. */
-  readonly beatMs?: number
-  /** Joins runs of other processes, as for `readEvents`. */
-  readonly join?: JoinRun
-}
-
-/** Which events of a session a client wants. */
-export interface EventFilter {
+export interface EventsResponseOptions {
   /** Default true: what a run streams comes too. */
   readonly deltas?: boolean
   /** Only entries of these types. Default: all. */
   readonly types?: readonly LogEntry['type'][]
+  /** How often a `beat` is sent. Default 15,000. */
+  readonly beatMs?: number
+  /** Joins runs of other processes, as for `readEvents`. */
+  readonly join?: JoinRun
 }
 
 /**
@@ -48,7 +44,7 @@ export async function eventsResponse(
   return sseResponse(eventFrames(store, sessionId, reading), { beat: () => ({ head }), beatMs })
 }
 
-interface FrameOptions extends ReadEventsOptions, EventFilter {
+interface FrameOptions extends ReadEventsOptions, Pick<EventsResponseOptions, 'deltas' | 'types'> {
   /** Called with the number of each entry, also of those that the client does not want. */
   readonly onEntry?: (seq: number) => void
 }

@@ -25,8 +25,7 @@ import { hasPlaceholderMark } from './files/placeholder-folders.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
 export type { ExecutionContext } from '../core/execution.ts'
-export type { BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
-export type { CommandLimits } from './commands/command-shell.ts'
+export type { BubblewrapOptions } from './bubblewrap/options.ts'
 
 /**
  * Tools run on this machine in a sandbox of the kernel (Linux only): they can write only in the roots, and do not see

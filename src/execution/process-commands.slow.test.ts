@@ -281,6 +281,16 @@ describe('how a command ends', () => {
     await context.destroy(handle)
   })
 
+  test.runIf(onLinux)('destroy ends a process that hid from the end of its command', async () => {
+    const context = createProcessContext({ cwd: folder })
+    const handle = await context.spawn()
+    const mark = (await context.exec(handle, 'echo $LIBERO_HANDLE')).stdout.trim()
+    await context.exec(handle, 'env -u LIBERO_COMMAND setsid sleep 65 >/dev/null 2>&1 & sleep 0.1')
+    expect(processesWith(mark).length).toBe(1)
+    await context.destroy(handle)
+    expect(processesWith(mark)).toEqual([])
+  })
+
   test('a command that destroy overtakes does nothing, and does not fail', async () => {
     const context = createProcessContext({ cwd: folder })
     const handle = await context.spawn()

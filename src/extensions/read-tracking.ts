@@ -1,6 +1,7 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Log } from '../core/log.ts'
 import type { Extension, Run } from '../core/run.ts'
+import { cutText } from '../core/text.ts'
 import type { TouchedFile } from '../core/tool.ts'
 import type { Message, ToolOutput, ToolResultContent } from '../core/turn.ts'
 import { digestOfFile } from '../platform/digest.ts'
@@ -152,4 +153,4 @@ export async function shortDrift(
   return changes.length > 0 ? ` It differs from line ${/\d+/.exec(changes[0]!)?.[0]} on:\n${changes.join('\n')}` : ''
 }
 
-const cut = (line: string): string => (line.length > longest ? `${line.slice(0, longest)}…` : line)
+const cut = (line: string): string => cutText(line, longest)

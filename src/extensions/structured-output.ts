@@ -1,4 +1,5 @@
 import { AgentBudgetError, AgentError, AgentProviderError, messageOf } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import { buildRequest } from '../core/model-request.ts'
 import { asJson } from '../core/plain-json.ts'
 import type { ModelRequest } from '../core/provider.ts'
@@ -125,8 +126,7 @@ function natively({ tools }: ModelRequest, inputSchema: JsonSchema): Method {
       const text = textOf({ role: 'assistant', content })
       try {
         const answer: unknown = JSON.parse(text)
-        const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer)
-        return isObject ? (answer as Record<string, unknown>) : 'it is no JSON object'
+        return isRecord(answer) ? answer : 'it is no JSON object'
       } catch (error) {
         return messageOf(error)
       }

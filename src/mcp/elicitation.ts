@@ -1,6 +1,7 @@
 import type { ElicitRequestFormParams, ElicitResult } from '@modelcontextprotocol/client'
 import type { Interact, InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
+import { cutText } from '../core/text.ts'
 import { fullyVisible, visibleText } from '../platform/visible-text.ts'
 import { refuseSecretAnswer, refuseSecretForm } from './secret-form.ts'
 
@@ -192,4 +193,4 @@ function manyOf(value: unknown, choices: readonly Choice[]): string[] | undefine
 }
 
 /** Text of the server for a person: visible and bounded. */
-const shown = (text: string): string => visibleText(text.length > 2000 ? `${text.slice(0, 2000)}…` : text)
+const shown = (text: string): string => visibleText(cutText(text, 2000))

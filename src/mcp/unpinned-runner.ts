@@ -1,3 +1,4 @@
+import { cutText } from '../core/text.ts'
 import { createRedactor } from '../platform/redact.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import type { McpServerConfig } from './config.ts'
@@ -177,5 +178,5 @@ const longest = 200
 /** Redacted, because an address may hold a password. */
 function short(text: string): string {
   const shown = createRedactor().text(text)
-  return visibleName(shown.length > longest ? `${shown.slice(0, longest)}…` : shown)
+  return visibleName(cutText(shown, longest))
 }

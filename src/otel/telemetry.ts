@@ -1,9 +1,18 @@
-import type { Attributes, Context, Meter, Span, SpanOptions, Tracer, TracerProvider } from '@opentelemetry/api'
+import type {
+  Attributes,
+  Context,
+  Counter,
+  Histogram,
+  Meter,
+  Span,
+  SpanOptions,
+  Tracer,
+  TracerProvider,
+} from '@opentelemetry/api'
 import { AgentProviderError, messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
 import { createRedactor, type Redactor, type RedactorOptions, redactedStart } from '../platform/redact.ts'
 import { createNoopMeter, metrics, spanError, trace } from './api.ts'
-import { createInstruments, type Instruments } from './instruments.ts'
 import * as names from './names.ts'
 
 export interface TracingOptions {
@@ -86,4 +95,29 @@ export function markFailed({ redactor }: Telemetry, span: Span, { type, message 
   span.addEvent(names.exceptionEvent, { [names.exceptionType]: type, [names.exceptionMessage]: masked })
   span.setAttribute(names.errorType, type)
   span.setStatus({ code: spanError, message: masked })
+}
+
+/** What is measured, with the buckets of the conventions. */
+interface Instruments {
+  readonly agent: Histogram
+  readonly model: Histogram
+  readonly firstChunk: Histogram
+  readonly chunk: Histogram
+  readonly tool: Histogram
+  readonly tokens: Histogram
+  readonly takeovers: Counter
+}
+
+function createInstruments(meter: Meter): Instruments {
+  const histogram = (name: string, unit = 's', buckets = names.seconds): Histogram =>
+    meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries: buckets } })
+  return {
+    agent: histogram(names.agentDuration, 's', names.agentSeconds),
+    model: histogram(names.modelDuration),
+    firstChunk: histogram(names.firstChunkTime),
+    chunk: histogram(names.chunkTime),
+    tool: histogram(names.toolDuration),
+    tokens: histogram(names.tokenUsage, '{token}', names.tokens),
+    takeovers: meter.createCounter(names.takeovers, { unit: '{run}' }),
+  }
 }

@@ -1,11 +1,11 @@
-import type { Attributes, Context, Link, Span } from '@opentelemetry/api'
+import type { Attributes, Context, Link, Span, SpanContext } from '@opentelemetry/api'
 import type { Agent } from '../core/agent.ts'
 import type { AroundModel, AroundOutcomes, AroundTool } from '../core/around.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Hooks } from '../core/hooks.ts'
-import { useTraceContext } from '../core/meta.ts'
+import { type Meta, useTraceContext } from '../core/meta.ts'
 import type { Extension, RunFacts } from '../core/run.ts'
-import { context, spanError, spanKind, trace } from './api.ts'
+import { context, isSpanContextValid, propagation, spanError, spanKind, trace } from './api.ts'
 import { contentOf } from './content.ts'
 import { ModelSpans } from './model-spans.ts'
 import * as names from './names.ts'
@@ -18,7 +18,6 @@ import {
   type TimedSpan,
   type TracingOptions,
 } from './telemetry.ts'
-import { parentContext, spanContextOf, traceHeaders } from './trace-context.ts'
 
 /**
  * Makes spans and measurements of an agent's runs, model calls and tool calls, and of those of its children, by the GenAI
@@ -227,4 +226,47 @@ function addCompaction({ bytesBefore, bytesAfter }: HookContexts['compaction:aft
   trace
     .getActiveSpan()
     ?.addEvent(names.compactionEvent, { [names.bytesBefore]: bytesBefore, [names.bytesAfter]: bytesAfter })
+}
+
+/**
+ * The headers that lead other processes to the span that is active now: those of the program's propagator, and
+ * `traceparent` even if it has none.
+ */
+function traceHeaders(): Readonly<Record<string, string>> {
+  const active = context.active()
+  const headers: Record<string, string> = {}
+  propagation.inject(active, headers)
+  const span = trace.getSpanContext(active)
+  if (headers.traceparent === undefined && span && isSpanContextValid(span)) headers.traceparent = traceparentOf(span)
+  return headers
+}
+
+/** The context in which a run begins: that of the message it answers, else the active one. */
+function parentContext(meta: Meta | undefined): Context {
+  const active = context.active()
+  if (!meta) return active
+  const given = propagation.extract(active, meta, metaGetter)
+  if (given !== active) return given
+  const span = typeof meta.traceparent === 'string' ? spanContextOf(meta.traceparent) : undefined
+  return span ? trace.setSpanContext(active, span) : active
+}
+
+/** The span that a `traceparent` names; `undefined` if it names none. */
+function spanContextOf(traceparent: string): SpanContext | undefined {
+  const [, traceId, spanId, flags] =
+    /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/.exec(traceparent) ?? []
+  if (traceId === undefined || spanId === undefined) return undefined
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags!, 16) & 1, isRemote: true }
+  return isSpanContextValid(span) ? span : undefined
+}
+
+const traceparentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+
+const metaGetter = {
+  keys: (meta: Meta): string[] => Object.keys(meta),
+  get: (meta: Meta, key: string): string | undefined => {
+    const value = meta[key]
+    return typeof value === 'string' ? value : undefined
+  },
 }

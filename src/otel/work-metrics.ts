@@ -7,14 +7,12 @@ import * as names from './names.ts'
 import type { TracingOptions } from './telemetry.ts'
 
 /** Measurements for servers and workers: of sessions that agents of any process work on. */
-export interface WorkMetrics {
+export function createWorkMetrics({ meterProvider }: Pick<TracingOptions, 'meterProvider'> = {}): {
   /** A message waited so long, in milliseconds, until a worker began to process it. */
   dispatched(waitMs: number, attributes?: Attributes): void
   /** Counts the sessions of a store by status, whenever measurements are collected. Returns a function that ends it. */
   watchSessions(store: Pick<SessionStore, 'list'>): () => void
-}
-
-export function createWorkMetrics({ meterProvider }: Pick<TracingOptions, 'meterProvider'> = {}): WorkMetrics {
+} {
   const meter = (meterProvider ?? metrics).getMeter('libero', version)
   const advice = { explicitBucketBoundaries: names.agentSeconds }
   const wait = meter.createHistogram(names.dispatchWait, { unit: 's', advice })

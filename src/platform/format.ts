@@ -5,15 +5,16 @@ export function formatDuration(ms: number): string {
   const whole = Math.round(seconds)
   if (whole < 60) return `${whole} s`
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
-  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`
+  if (hours > 0) return minutes > 0 ? `${hours} h ${minutes} min` : `${hours} h`
+  return whole % 60 > 0 ? `${minutes} min ${whole % 60} s` : `${minutes} min`
 }
 
 /** `12,345`. Not with `Intl`, which is slow to load. */
 export const formatCount = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
-/** `1 line`, `2 lines`. */
+/** `1 line`, `2 lines`, `2 entries`. */
 export const pluralize = (count: number, noun: string): string =>
-  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+  `${formatCount(count)} ${count === 1 ? noun : `${noun.replace(/([^aeo])y$/, '$1ie')}s`}`
 
 /** `$0.0123`, `$1.20`. */
 export function formatCost(dollars: number): string {

@@ -54,7 +54,7 @@ describe.skipIf(!onLinux)('by their mark', () => {
     expect(named.at(-1)).toBe('… and 3 more')
     const long = crypto.randomUUID()
     sleeper(long, ...Array.from({ length: 100 }, () => '1000'))
-    expect((await endLeftovers({ mark: long }, { graceMs: 1000 }))[0]).toMatch(/^sleep 1000 .{189}…$/)
+    expect((await endLeftovers({ mark: long }, { graceMs: 1000 }))[0]).toMatch(/^sleep 1000 .{188}…$/)
   })
 })
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../core/errors.ts'
+import { cutText } from '../core/text.ts'
 import { digestOf } from './digest.ts'
 import { processState, thisProcess } from './process-identity.ts'
 
@@ -13,6 +14,8 @@ export interface ProcessTag {
   readonly group?: number
   /** The ids of processes that ran before them. */
   readonly before?: ReadonlySet<number> | undefined
+  /** Whether only this process can have started them, so that they are not older than it. */
+  readonly isOwn?: boolean
 }
 
 export interface EndLeftoversOptions {
@@ -130,17 +133,27 @@ function candidates({ before }: ProcessTag): number[] {
   return pids.sort((a, b) => b - a)
 }
 
-function leftoverAt(pid: number, { mark, group }: ProcessTag): Leftover | 'dead' | 'changing' | undefined {
+function leftoverAt(pid: number, { mark, group, isOwn }: ProcessTag): Leftover | 'dead' | 'changing' | undefined {
   const stat = readOfProcess(pid, 'stat')
   if (!stat) return 'changing'
   // The process name in brackets may hold any character, so fields are counted from the last bracket.
-  const [state, parent, pgid, sid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)
+  const [state, parent, pgid, sid] = fields
   if (state === 'Z' || state === 'X') return 'dead'
+  if (isOwn && Number(fields[19]) < ownStart()) return undefined // its environment need not be read
   if (Number(pgid) === group) return { pid, command: commandLine(pid), escaped: false }
   const environ = readOfProcess(pid, 'environ')
   if (Number(sid) === group || environ?.includes(mark)) return { pid, command: commandLine(pid), escaped: true }
   const isOfKernel = pid === 2 || parent === '2'
   return isOfKernel || isStable(pid, environ) ? undefined : 'changing'
+}
+
+let ownTicks: number | undefined
+
+/** When this process started, in ticks since boot; 0 if that is not known. */
+function ownStart(): number {
+  ownTicks ??= Number(thisProcess().started)
+  return ownTicks
 }
 
 /** Whether this environment is final: it is empty while a program is loaded and when a process ends. */
@@ -196,9 +209,7 @@ const maxCommands = 50
 const maxCommandLength = 200
 
 function shortened(commands: readonly string[]): string[] {
-  const shown = commands
-    .slice(0, maxCommands)
-    .map((command) => (command.length > maxCommandLength ? `${command.slice(0, maxCommandLength)}…` : command))
+  const shown = commands.slice(0, maxCommands).map((command) => cutText(command, maxCommandLength))
   return commands.length > maxCommands ? [...shown, `… and ${commands.length - maxCommands} more`] : shown
 }
 

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentError, codeOf, messageOf } from '../core/errors.ts'
+import { sleep } from '../core/waiting.ts'
 
 export interface LockOptions {
   /** A lock whose holder did not update it for this long is taken over. */
@@ -55,7 +56,7 @@ async function acquire(path: string, settings: LockSettings): Promise<HeldLock> 
     const isStale = seen && ((await isDead(seen)) || (isOld(seen, settings) && now - watched.since >= watchMs))
     if (isStale && (await removeIf(path, ({ id }) => id === seen.id, settings))) continue
     if (now >= deadline) throw timeoutError(path, waitMs, seen)
-    await pause(5 + Math.random() * 20, clock)
+    await sleep(5 + Math.random() * 20, { clock })
   }
 }
 
@@ -106,7 +107,7 @@ async function enterGuard(guard: string, settings: LockSettings): Promise<void> 
     if (seen && ((await isDead(seen)) || isOld(seen, settings)))
       await removeIf(guard, ({ id }) => id === seen.id, settings)
     else if (clock.now() >= deadline) throw timeoutError(guard, 2 * staleMs, seen)
-    else await pause(1 + Math.random() * 4, clock)
+    else await sleep(1 + Math.random() * 4, { clock })
   }
 }
 
@@ -121,10 +122,6 @@ function timeoutError(path: string, waitMs: number, seen: SeenLock | undefined):
   return new LockTimeoutError(
     `Could not get the lock ${path} within ${waitMs} ms: it is held by ${holder}; try again when that has finished, or delete the file if it hangs`,
   )
-}
-
-function pause(ms: number, clock: Clock): Promise<void> {
-  return new Promise((resolve) => void clock.timer(ms, resolve))
 }
 
 /** A lock file as it was read. */

@@ -79,6 +79,9 @@ export function processMark(): string {
   return `${machine()}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
 
+/** Whether a text has the form of such a mark. */
+export const isProcessMark = (text: string): boolean => /^[0-9a-f]{8}-\d+-[0-9a-f]{8}$/.test(text)
+
 /** Whether the process that made a mark is dead; false if it ran on another machine or in another container. */
 export function isMarkOfDeadProcess(mark: string): boolean {
   const [, from, pid] = /^([0-9a-f]{8})-(\d+)-/.exec(mark) ?? []

@@ -33,7 +33,11 @@ export function registerWithKeeper(): KeeperRegistration {
     end() {
       if (!registrations.delete(registration)) return
       if (registration.group !== undefined) tellKeeper(`-${registration.group}`)
-      if (registrations.size > 0) return
+      if (registrations.size > 0) {
+        const others = [...registrations].flatMap(({ folders }) => [...folders])
+        if (registration.folders.size > 0) tellKeeper(['=', ...others].join('\n'))
+        return
+      }
       tellKeeper('.')
       keeper?.child.stdin?.end()
       keeper = undefined
@@ -92,7 +96,7 @@ function replace(child: ChildProcess): void {
 }
 
 /**
- * Reads `+group`, `-group`, `/folder`, `_/folder` and `.` (all is over). If its input ends without a dot, this process was
+ * Reads `+group`, `-group`, `/folder`, `_/folder`, `=` (no folders so far) and `.` (all is over). If its input ends without a dot, this process was
  * killed: the groups, and all processes with the mark, get SIGTERM and two seconds later SIGKILL; then the folders are
  * removed. Without `/proc` only the groups are ended.
  */
@@ -101,6 +105,7 @@ groups= folders=
 while IFS= read -r line; do
   case $line in
     .) exit 0 ;;
+    =) folders= ;;
     +*) groups="$groups \${line#+}" ;;
     -*) rest=
       for g in $groups; do [ "$g" = "\${line#-}" ] || rest="$rest $g"; done

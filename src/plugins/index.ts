@@ -20,7 +20,7 @@ export {
 } from './plugin.ts'
 export type { PluginHooks } from './plugin-hooks.ts'
 export { type ConcatPromptInput, concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
-export type { PromptNode, PromptState } from './prompts/prompt.ts'
+export type { PromptState } from './prompts/prompt.ts'
 export type { ScheduleBook } from './schedule.ts'
 export type { HandlerPlugin, TapableHooks } from './tapable-hook.ts'
 export {
@@ -41,8 +41,6 @@ export { createMemoryKnowledgeStore } from './wiki/stores/memory-store.ts'
 export {
   createTiddlyWikiStore,
   type TiddlyWikiStoreOptions,
-  type TiddlyWikiWorkspace,
 } from './wiki/tiddlywiki/tiddlywiki-store.ts'
-export type { WikiElement, WikiNode } from './wiki/tiddlywiki/wiki-nodes.ts'
 export { createWikitextRenderer, type WikitextRenderer } from './wiki/tiddlywiki/wikitext-renderer.ts'
-export { createVectorIndex, type Embed, type VectorIndex } from './wiki/vector-search.ts'
+export { createVectorIndex, type Embed } from './wiki/vector-search.ts'

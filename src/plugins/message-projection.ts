@@ -33,7 +33,8 @@ export class MessageProjection {
   readonly files = new TurnSnapshots()
   /** Model calls so far. */
   rounds = 0
-  readonly #options: ProjectionOptions
+  /** Counts for the results that come next; those that came before keep their duration. */
+  resultDuration: number | null
   readonly #messages: MessageList
   /** Calls that waited for a person when the agent was cancelled: they wait for nothing any more. */
   readonly #withdrawn = new Set<string>()
@@ -41,9 +42,9 @@ export class MessageProjection {
   #status = new AgentStatus()
   #roundsBefore = 0
 
-  constructor(options: ProjectionOptions) {
-    this.#options = options
-    this.#messages = new MessageList(options.agentId)
+  constructor({ agentId, resultDuration }: ProjectionOptions) {
+    this.resultDuration = resultDuration
+    this.#messages = new MessageList(agentId)
   }
 
   /** In their order. The same list as long as nothing changes. */
@@ -152,7 +153,7 @@ export class MessageProjection {
   #showResult(row: CallRow, result: NonNullable<CallRow['result']>): AgentInstanceMessage {
     const marks = marksOf(result.details)
     this.#status.takeResult(marks)
-    const { duration = result.isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marks
+    const { duration = result.isError ? errorResultDuration : this.resultDuration, leavesTo } = marks
     const body = { ...resultMessage(row, result), ...(duration !== null && { duration }) }
     const isAnswer = leavesTo === 'end' && body.content !== ''
     const { seq, at: createdAt } = result

@@ -38,11 +38,6 @@ function isNote(value: unknown): value is SnapshotNote {
   return isRecord(value) && typeof value.messageId === 'string'
 }
 
-/** All snapshots that a note names. */
-export function snapshotsIn({ before, after, undo }: SnapshotNote): readonly NotedSnapshot[] {
-  return [before, after, undo?.before, undo?.after].filter((one) => one !== undefined)
-}
-
 /** The files before and after the work on one message. */
 export interface MessageSnapshots extends Pick<SnapshotNote, 'before' | 'after'> {
   readonly messageId: string

@@ -37,21 +37,22 @@ export interface CredentialSource {
   renew(rejected: RequestCredential): Promise<RequestCredential | undefined>
 }
 
-/** Where the credential of a service is looked for, and how it is renewed. */
-export interface CredentialLookup {
-  /** The name in the credentials file. */
-  readonly name: string
-  /** Environment variables; the first that is set is used. */
-  readonly env: readonly string[]
-  readonly isOptional?: boolean
-  /** Where tokens are renewed; a function if that is loaded only when needed. */
-  readonly oauth?: OAuthEndpoints | (() => Promise<OAuthEndpoints>)
-  readonly fetch?: typeof globalThis.fetch
-  readonly clock?: Clock
-}
-
 /** Finds the credential of a service. The environment is read now, the credentials file only when it is needed. */
-export function credentialSource(options: CredentialOptions, lookup: CredentialLookup): CredentialSource {
+export function credentialSource(
+  options: CredentialOptions,
+  /** Where the credential is looked for, and how it is renewed. */
+  lookup: {
+    /** The name in the credentials file. */
+    readonly name: string
+    /** Environment variables; the first that is set is used. */
+    readonly env: readonly string[]
+    readonly isOptional?: boolean
+    /** Where tokens are renewed; a function if that is loaded only when needed. */
+    readonly oauth?: OAuthEndpoints | (() => Promise<OAuthEndpoints>)
+    readonly fetch?: typeof globalThis.fetch
+    readonly clock?: Clock
+  },
+): CredentialSource {
   const apiKey = trimmed(options.apiKey)
   if (apiKey) return fixed({ kind: 'api_key', secret: apiKey })
   const access = trimmed(options.access)
@@ -64,6 +65,8 @@ export function credentialSource(options: CredentialOptions, lookup: CredentialL
   if (key) return fixed({ kind: 'api_key', secret: key })
   return fromFile(options, lookup)
 }
+
+export type CredentialLookup = Parameters<typeof credentialSource>[1]
 
 /** Files and shells often add a line break, which no header allows. A blank key counts as none. */
 const trimmed = (secret: string | undefined): string | undefined => secret?.trim()

@@ -1,5 +1,6 @@
 import { AgentAuthError, AgentProviderError, messageOf } from '../core/errors.ts'
 import type { ModelEvent, ModelReply, ModelRequest } from '../core/provider.ts'
+import { headOf } from '../core/text.ts'
 import type { SessionContentBlock, TurnUsage } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { HttpResponse } from '../platform/http.ts'
@@ -7,7 +8,7 @@ import type { RequestCredential } from './credential.ts'
 import type { RepairedTranscript } from './rules/transcript-rules.ts'
 import type { ServiceClient } from './service-client.ts'
 import { locateRefusal, maxMessageLength, readServiceError, ServiceError, scrubber } from './service-error.ts'
-import { bodyChunks, cut, ReplyReader } from './sse.ts'
+import { bodyChunks, ReplyReader } from './sse.ts'
 import { StreamError, type WireReply } from './wire.ts'
 
 /**
@@ -79,14 +80,12 @@ async function* runRequest(
     } catch (error) {
       if (received.usage) addUsageTo(error, received.usage)
       if (!isAboutThinking(error)) throw error
-      // Signatures that became invalid would fail every further request; without them the conversation is still complete.
-      const isReduced = rejectedThinking.reject(messages)
-      // If there was old thinking, it is left out and the request is repeated. If there was none, the service objects to
-      // something else: a model may think after a tool call only if it was thinking when it made that call. Thinking is then
-      // turned off.
-      if (!isReduced && request.thinking === 'off') throw error
-      if (!isReduced) request = withoutThinking(request)
-      yield [isReduced ? oldThinkingRemoved : thinkingTurnedOff]
+      // First the thinking of earlier turns is left out, because its signatures may have become invalid. If there is none, this
+      // request is sent without thinking: some services refuse thinking after a call that the model made without it.
+      const hadOldThinking = rejectedThinking.reject(messages)
+      if (!hadOldThinking && request.thinking === 'off') throw error
+      if (!hadOldThinking) request = withoutThinking(request)
+      yield [hadOldThinking ? oldThinkingRemoved : thinkingTurnedOff]
       continue
     }
     const joined = joinReplies(received, await withReplyCost(client, request, reply))
@@ -126,7 +125,7 @@ interface PartialReply {
   usage?: TurnUsage
 }
 
-/** Each part already has its own cost: the sum of the tokens could fall into another price tier. */
+/** Adds up usage and cost. Each part has its own cost, because the sum of the tokens could be in another price tier. */
 const joinReplies = (received: PartialReply, reply: ModelReply): ModelReply => ({
   ...reply,
   content: [...received.content, ...reply.content],
@@ -240,7 +239,7 @@ function addUsageTo(error: unknown, usage: TurnUsage): void {
 
 function tooLarge(limit: number): StreamError {
   return new StreamError(
-    `its reply has more than ${limit} bytes, so the connection was closed; if so much is expected, raise maxReplyBytes of the provider (0 = no limit)`,
+    `its reply has more than ${limit.toLocaleString('en')} bytes, so the connection was closed; if so much is expected, raise maxReplyBytes of the provider (0 = no limit)`,
     { code: 'reply_too_large', retryable: false },
   )
 }
@@ -249,7 +248,7 @@ const alive: readonly ModelEvent[] = [{ type: 'alive' }]
 
 function scrubbed(error: StreamError, scrub: (text: string) => string): StreamError {
   const { message, code, status, retryable, cause } = error
-  return new StreamError(cut(scrub(message), maxMessageLength), {
+  return new StreamError(headOf(scrub(message), maxMessageLength), {
     retryable,
     ...(code !== undefined && { code: scrub(code) }),
     ...(status !== undefined && { status }),

@@ -9,6 +9,7 @@ import {
   type Provider,
   plainProvider,
 } from '../core/provider.ts'
+import { DecoratedStream, done, isContent } from './decorated-stream.ts'
 import { checkOptions, clockRule, isFunction, type OptionRules } from './options.ts'
 
 /** When, and how often, a failed request is sent again. */
@@ -87,12 +88,6 @@ function decimal(text = ''): number | undefined {
 /** `Date.parse` alone accepts nearly anything as a date, even "-5". */
 const httpDate = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i
 
-/** Whether an event carries a part of the reply, rather than the status of the request. */
-export function isContent(event: ModelEvent): boolean {
-  const type = event?.type // `event` may be malformed (even undefined); the loop reports that later
-  return type !== 'start' && type !== 'repair' && type !== 'oauth_refresh' && type !== 'retry' && type !== 'alive'
-}
-
 type Policy = Required<Omit<RetryOptions, 'onRetry'>> & Pick<RetryOptions, 'onRetry'>
 
 const defaults: Policy = {
@@ -130,20 +125,15 @@ const rules: OptionRules<RetryOptions> = {
   random: [isFunction, 'a function that gives a number from 0 to 1'],
 }
 
-const done: IteratorResult<ModelEvent> = { done: true, value: undefined }
-
-/** A hand-written iterator, because a generator would cost extra promises for each delta. */
-class RetryingStream implements AsyncIterableIterator<ModelEvent> {
+class RetryingStream extends DecoratedStream {
   readonly #provider: Provider
   readonly #readPolicy: () => Policy | undefined
   #policy: Policy = defaults
   #request: ModelRequest
   readonly #signal: AbortSignal
-  #inner: EventIterator | undefined
   #hasPolicy = false
-  #hasContent = false
   #isClosed = false
-  /** The number of the present attempt, those of an inner provider included. */
+  /** The number of the present attempt. Attempts of the wrapped provider are counted too. */
   #attempt = 1
   #retries = 0
   #delayMs = 0
@@ -153,54 +143,34 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   #endPause: (() => void) | undefined
 
   constructor(provider: Provider, readPolicy: () => Policy | undefined, request: ModelRequest, signal: AbortSignal) {
+    super()
     this.#provider = provider
     this.#readPolicy = readPolicy
     this.#request = request
     this.#signal = signal
   }
 
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  /** An event that has arrived already, if there is one (see `EventIterator`). Before content, `next()` decides about retries. */
-  take(): ModelEvent | undefined {
-    return this.#hasContent ? this.#inner?.take?.() : undefined
-  }
-
-  next(): Promise<IteratorResult<ModelEvent>> {
-    return this.#hasContent ? this.#inner!.next() : this.#beforeContent()
-  }
-
-  async return(): Promise<IteratorResult<ModelEvent>> {
+  protected close(): void {
     this.#isClosed = true
-    this.#hasContent = false // `next()` then finds the stream closed, instead of reading on
     this.#endPause?.()
-    await this.#inner?.return?.()
-    return done
   }
 
-  async throw(error?: unknown): Promise<IteratorResult<ModelEvent>> {
-    await this.return()
-    throw error
-  }
-
-  async #beforeContent(): Promise<IteratorResult<ModelEvent>> {
+  protected async nextBeforeContent(): Promise<IteratorResult<ModelEvent>> {
     if (this.#delayMs > 0 && !this.#isClosed) await this.#pause()
     if (this.#isClosed) return done
     if (!this.#hasPolicy) this.#loadPolicy()
     let result: IteratorResult<ModelEvent>
     try {
-      this.#inner ??= this.#startAttempt()
-      result = await this.#inner.next()
+      this.inner ??= this.#startAttempt()
+      result = await this.inner.next()
     } catch (error) {
       return { done: false, value: this.#retryOrThrow(error) }
     }
     if (result.done || this.#isClosed) return result
     const event = result.value
-    // An inner provider retried: its attempts count on from ours.
+    // The wrapped provider retried: its attempt gets the next number here.
     if (event?.type === 'retry') return { done: false, value: { ...event, attempt: ++this.#attempt } }
-    this.#hasContent = isContent(event)
+    this.hasContent = isContent(event)
     return result
   }
 
@@ -250,7 +220,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     const delayMs = this.#delayAfter(error, classified)
 
     this.#isClosed = false
-    this.#inner = undefined
+    this.inner = undefined
     this.#delayMs = delayMs
     notify(this.#policy, ++this.#retries, delayMs, error)
     const reason = classified?.message ?? messageOf(error)
@@ -264,15 +234,15 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     if (!isTransient(error, classified, policy.retryableStatusCodes)) throw error
     const requestedMs = isTime(classified?.retryAfterMs) ? classified.retryAfterMs : undefined
     if (requestedMs !== undefined && requestedMs > policy.maxRetryAfterMs)
-      throw this.#rateLimit(error, classified, requestedMs, 'maxRetryAfterMs')
+      throw this.#rateLimitError(error, classified, requestedMs, 'maxRetryAfterMs')
     if (this.#retries >= policy.maxAttempts) throw error
     const delayMs = requestedMs ?? backoff(policy, this.#retries)
     this.#spentMs += policy.clock.now() - this.#attemptStartedAt + delayMs
     if (this.#spentMs <= policy.maxTotalMs) return delayMs
-    throw requestedMs === undefined ? error : this.#rateLimit(error, classified, requestedMs, 'maxTotalMs')
+    throw requestedMs === undefined ? error : this.#rateLimitError(error, classified, requestedMs, 'maxTotalMs')
   }
 
-  #rateLimit(
+  #rateLimitError(
     cause: unknown,
     classified: ClassifiedError | null,
     requestedMs: number,

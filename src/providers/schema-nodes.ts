@@ -1,3 +1,4 @@
+import { isRecord } from '../core/is-record.ts'
 import { setOwn } from '../core/turn.ts'
 
 export type SchemaNode = Readonly<Record<string, unknown>>
@@ -125,8 +126,7 @@ export function typesOf(type: unknown): string[] {
 
 const knownTypes = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
 
-export const isNode = (value: unknown): value is SchemaNode =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isNode = (value: unknown): value is SchemaNode => isRecord(value)
 
 export const nodeOf = (value: unknown): SchemaNode => (isNode(value) ? value : {})
 

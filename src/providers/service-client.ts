@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { isRecord } from '../core/is-record.ts'
 import { memoize } from '../core/memoize.ts'
 import type { ClassifiedError, ModelEvent, ModelRequest } from '../core/provider.ts'
 import type { ToolSpec } from '../core/tool.ts'
@@ -36,7 +37,7 @@ export class ServiceClient {
   readonly clock: Clock
   readonly catalogue: Catalogue | undefined
   readonly #maxReplyBytes: number | undefined
-  readonly #extra: Fields | undefined
+  readonly #extraFields: Fields | undefined
   readonly #headers: Readonly<Record<string, string>>
   readonly #transport: Transport
   readonly #names
@@ -50,7 +51,7 @@ export class ServiceClient {
     this.clock = clock
     this.catalogue = options.prices === false ? undefined : createCatalogue(options.prices)
     this.#maxReplyBytes = options.maxReplyBytes
-    this.#extra = options.extraBodyParams
+    this.#extraFields = options.extraBodyParams
     this.#headers = lowerCased(options.headers)
     const transport = options.transport ?? (options.fetch ? fetchTransport(options.fetch) : defaultTransport())
     this.#transport = followRedirects(transport)
@@ -115,14 +116,15 @@ export class ServiceClient {
     return this.#names.fromWire(name)
   }
 
-  /** What the wire writes besides the conversation. It is kept, because it is mostly the same from turn to turn. */
+  /** What the wire writes besides the conversation. The last one is cached, because it is mostly the same from turn to turn. */
   #headOf(request: ModelRequest, messages: readonly Message[]): BodyHead {
     const { wire } = this
     const last = this.#lastHead
     // Without tools the fields depend on the messages too: some services need `tools: []` once the conversation has calls.
     if (last && request.tools.length > 0 && isSameHead(last.request, request)) return last
     const wireFields = wire.fields({ ...request, messages })
-    const fields = this.#extra ? withExtraFields(this.#extra, wireFields, wire.conversationField) : wireFields
+    const extra = this.#extraFields
+    const fields = extra ? withExtraFields(extra, wireFields, wire.conversationField) : wireFields
     // Without the messages, so that this cache keeps no session alive.
     this.#lastHead = {
       request: { ...request, messages: [] },
@@ -141,8 +143,8 @@ export class ServiceClient {
   ): Promise<HttpResponse> {
     const { service, wire } = this
     const baseURL = this.#baseURL(credential)
-    const { fields: written, leadingItems } = this.#headOf(request, messages)
-    const fields = service.fields?.(written, request, credential) ?? written
+    const { fields: headFields, leadingItems } = this.#headOf(request, messages)
+    const fields = service.fields?.(headFields, request, credential) ?? headFields
     const cacheBreakpoints = request.cache && wire.withCacheBreakpoint ? breakpoints(messages) : []
     const body = this.stateOf(request.model).bodies.build(fields, leadingItems, messages, cacheBreakpoints)
     return this.#transport({
@@ -186,7 +188,7 @@ const isSameHead = (a: ModelRequest, b: ModelRequest): boolean =>
   a.cache === b.cache &&
   a.sessionId === b.sessionId
 
-/** What is kept for the conversations with one model: written bytes, repairs, and thinking that the service refused. */
+/** What is cached for the conversations with one model: serialized messages, repairs, and thinking that the service refused. */
 export interface PerModelState {
   readonly bodies: BodyBuilder
   readonly rules: TranscriptRules
@@ -195,8 +197,8 @@ export interface PerModelState {
 
 /** A base URL may end with a slash, and may have a query that every request needs. */
 function addressOf(baseURL: string, path: string): string {
-  const [where = '', query] = baseURL.split('?', 2)
-  const address = `${where.replace(/\/+$/, '')}${path}`
+  const [withoutQuery = '', query] = baseURL.split('?', 2)
+  const address = `${withoutQuery.replace(/\/+$/, '')}${path}`
   return query ? `${address}${path.includes('?') ? '&' : '?'}${query}` : address
 }
 
@@ -204,19 +206,16 @@ function addressOf(baseURL: string, path: string): string {
 function withExtraFields(extra: Fields, wireFields: Fields, conversationField: Wire['conversationField']): Fields {
   const { [conversationField]: _, ...both } = { ...extra, ...wireFields }
   for (const name of mergedFields)
-    if (isObject(extra[name]) && isObject(wireFields[name])) both[name] = { ...extra[name], ...wireFields[name] }
+    if (isRecord(extra[name]) && isRecord(wireFields[name])) both[name] = { ...extra[name], ...wireFields[name] }
   return both
 }
 
 /** Objects whose settings are independent of each other, so they are merged field by field. */
 const mergedFields = ['generationConfig', 'output_config', 'text', 'stream_options'] as const
 
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
- * The messages that get a cache breakpoint: the newest one. Also the last message of the previous request, if more blocks
- * were added since than the service searches backwards for a cached prefix.
+ * The messages that get a cache breakpoint: the newest one and, if many blocks were added since the previous request, the last
+ * message of that request. A service searches only so many blocks backwards for a cached prefix.
  */
 function breakpoints(messages: readonly Message[]): readonly number[] {
   const newest = messages.length - 1

@@ -1,12 +1,13 @@
 import { messageOf } from '../core/errors.ts'
 import type { ClassifiedError, ModelRequest, Refusal } from '../core/provider.ts'
+import { headOf } from '../core/text.ts'
 import type { Message } from '../core/turn.ts'
 import type { HttpResponse } from '../platform/http.ts'
 import { isOverflow } from './overflow.ts'
 import { parseRetryAfter } from './retry.ts'
 import type { RepairedTranscript } from './rules/transcript-rules.ts'
 import type { ServiceClient } from './service-client.ts'
-import { cut } from './sse.ts'
+
 import { StreamError, type Wire, type WireItem } from './wire.ts'
 
 /** A service answered with an error status instead of a stream. */
@@ -17,7 +18,7 @@ export class ServiceError extends Error {
   readonly isQuota: boolean
   /** The `x-should-retry` header. */
   readonly shouldRetry: boolean | undefined
-  /** The part of the request that the message names, as the service counts. */
+  /** The part of the request that the error message names, by the service's own numbers. */
   readonly position: RequestPosition | undefined
   /** Set where the service refuses the conversation itself; `locateRefusal` adds which block. */
   refused: Refusal | undefined
@@ -47,8 +48,8 @@ interface ServiceErrorFacts {
 }
 
 /**
- * Reads the body of an error. `scrub` removes credentials that the service repeats. A service that `isSilent` means by a
- * 400 without any text that the prompt is too long.
+ * Reads the body of an error. `scrub` removes credentials that the service repeats. If `isSilent` is set, a 400 without any
+ * text means that the prompt is too long.
  */
 export async function readServiceError(
   { status, headers, body }: HttpResponse,
@@ -62,10 +63,10 @@ export async function readServiceError(
   const explanation = serviceText === '' && status === 400 && isSilent ? 'prompt is too long' : serviceText
   const shouldRetry = headers['x-should-retry']
   return new ServiceError(
-    `HTTP ${status}${explanation === '' ? '' : `: ${cut(scrub(explanation), maxMessageLength)}`}`,
+    `HTTP ${status}${explanation === '' ? '' : `: ${headOf(scrub(explanation), maxMessageLength)}`}`,
     {
       status,
-      code: code === undefined ? undefined : cut(scrub(code), maxCodeLength),
+      code: code === undefined ? undefined : headOf(scrub(code), maxCodeLength),
       retryAfterMs: parseRetryAfter(headers, now) ?? retryAfterMs,
       isQuota,
       shouldRetry: shouldRetry === 'true' ? true : shouldRetry === 'false' ? false : undefined,
@@ -181,7 +182,7 @@ function isRefusal(status: number | undefined, text: string): boolean {
 
 const htmlPage = 'an HTML page'
 
-/** A field's name counts by itself only if it is not a word of ordinary text. */
+/** A field whose name is also an ordinary word (`model`, `text`) counts only where the text clearly names a field. */
 const otherCauses: readonly RegExp[] = [
   new RegExp(`^HTTP \\d+: ${htmlPage}$`, 'm'),
   /(?:^|[\n"'`*;|(]\s*|HTTP \d+: |GenerateContentRequest\.|body[.\]])(?:tools|functions|model|system|instructions|metadata|thinking|reasoning|stop|stream|store|include|text\.format|betas?)[.[:]/m,

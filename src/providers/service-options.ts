@@ -1,3 +1,4 @@
+import { isRecord } from '../core/is-record.ts'
 import type { CatalogueOverrides, ModelOverride } from './catalogue.ts'
 import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules } from './options.ts'
 import type { ServiceOptions } from './service.ts'
@@ -90,10 +91,6 @@ export const serviceRules: OptionRules<ServiceOptions> = {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isAddress(value: unknown): boolean {

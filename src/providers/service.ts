@@ -14,7 +14,7 @@ export interface ServiceOptions extends CredentialOptions {
   readonly defaultModel?: string
   /** Added to every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Added to every body. A field that another option sets keeps the value of that option. */
+  /** Fields that are added to the body of every request. They never replace a field that the wire or another option sets. */
   readonly extraBodyParams?: Readonly<Record<string, unknown>>
   /** Used in place of the built-in transport. */
   readonly fetch?: typeof globalThis.fetch
@@ -32,7 +32,7 @@ export interface ServiceOptions extends CredentialOptions {
 /** One endpoint of a vendor: the wire that it uses, its address, credentials and quirks. */
 export interface Service {
   readonly name: string
-  /** Best as a function that imports the wire, which is not needed before the first request. */
+  /** A function may import the wire when the first request needs it. */
   readonly wire: Wire | (() => Promise<Wire>)
   readonly baseURL: string | ((credential: RequestCredential | undefined) => string)
   readonly defaultModel: string
@@ -142,7 +142,7 @@ export function priceList(
   }
 }
 
-/** Where the credential of a service is looked for, and the `fetch` and clock with which it is renewed. */
+/** Where to look for the credential of a service, and the `fetch` and clock with which it is renewed. */
 export function lookupFor(name: string, env: readonly string[], { fetch, clock }: ServiceOptions): CredentialLookup {
   return { name, env, ...(fetch && { fetch }), ...(clock && { clock }) }
 }

@@ -3,7 +3,8 @@ import { describe, expect } from 'vitest'
 import { type Family, families } from '../../test/faults/fault-streams.ts'
 import { rounds, testInTurns } from '../../test/soak.ts'
 import type { ModelEvent, ModelRequest } from '../core/provider.ts'
-import { cut, ReplyReader, SseReader } from './sse.ts'
+import { headOf } from '../core/text.ts'
+import { ReplyReader, SseReader } from './sse.ts'
 import { StreamError } from './wire.ts'
 
 const test = testInTurns(2)
@@ -326,7 +327,7 @@ describe('memory', () => {
 test('FP-33 a text is never cut in the middle of a character', () => {
   const text = 'a🌍b🏳️‍🌈c世'
   for (let length = 0; length <= text.length + 2; length++) {
-    const beginning = cut(text, length)
+    const beginning = headOf(text, length)
     expect(beginning.isWellFormed()).toBe(true)
     expect(text.startsWith(beginning) && beginning.length >= Math.min(length, text.length) - 1).toBe(true)
   }

@@ -173,9 +173,3 @@ function parse(data: string): unknown {
     throw new StreamError(`the stream holds ${data.length} characters that are not JSON`, { code: 'bad_json' })
   }
 }
-
-/** The beginning of a text, which never ends in half a character. */
-export function cut(text: string, length: number): string {
-  const end = /[\uD800-\uDBFF]/.test(text[length - 1] ?? '') ? length - 1 : length
-  return text.slice(0, end)
-}

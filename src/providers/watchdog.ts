@@ -8,8 +8,8 @@ import {
   type Provider,
   plainProvider,
 } from '../core/provider.ts'
+import { isContent } from './decorated-stream.ts'
 import { checkOptions, clockRule, type OptionRules } from './options.ts'
-import { isContent } from './retry.ts'
 
 /** Time limits for a stream in ms, or a function of the model; 0 = no limit. */
 export interface WatchdogOptions {

@@ -44,6 +44,8 @@ export function isStalled({ status, heardAt }: WatchedState, now: number, afterM
   return (status === 'working' || status === 'blocked') && heardAt !== undefined && now - heardAt >= afterMs
 }
 
+type NormalizedEvent = NonNullable<ReturnType<typeof normalizeEvent>>
+
 function statusAfter(status: AgentStatus, { type, stop }: NormalizedEvent): AgentStatus {
   switch (type) {
     case 'turn_start':
@@ -63,35 +65,32 @@ function statusAfter(status: AgentStatus, { type, stop }: NormalizedEvent): Agen
   }
 }
 
-/** An event in the vocabulary of Glasspane, the same for all agents. */
-export interface NormalizedEvent {
-  readonly type: NormalizedType
-  /** The id of the call, for `tool_execution_*`. */
-  readonly id?: string
-  readonly isError?: boolean
-  /** Why a turn ended; after `tool_use` the agent goes on. */
-  readonly stop?: string
-  readonly message?: string
-}
-
-export type NormalizedType =
-  | 'turn_start'
-  | 'turn_end'
-  | 'message_start'
-  | 'message_update'
-  | 'message_end'
-  | 'tool_execution_start'
-  | 'tool_execution_update'
-  | 'tool_execution_end'
-  | 'queue_update'
-  | 'error'
-  | 'agent_end'
-
 /**
  * A frame as a Glasspane event; undefined for frames that have none, or are unknown. `tool_call` has none because
  * `tool_use_start` has begun the call already.
  */
-export function normalizeEvent(frame: unknown): NormalizedEvent | undefined {
+export function normalizeEvent(frame: unknown):
+  | {
+      readonly type:
+        | 'turn_start'
+        | 'turn_end'
+        | 'message_start'
+        | 'message_update'
+        | 'message_end'
+        | 'tool_execution_start'
+        | 'tool_execution_update'
+        | 'tool_execution_end'
+        | 'queue_update'
+        | 'error'
+        | 'agent_end'
+      /** The id of the call, for `tool_execution_*`. */
+      readonly id?: string
+      readonly isError?: boolean
+      /** Why a turn ended; after `tool_use` the agent goes on. */
+      readonly stop?: string
+      readonly message?: string
+    }
+  | undefined {
   if (typeof frame !== 'object' || frame === null) return undefined
   const { type, id, is_error, stop, success, error, message } = frame as Record<string, unknown>
   if (type === 'response') return success === false ? { type: 'error', ...text('message', error) } : undefined
@@ -112,7 +111,7 @@ export function normalizeEvent(frame: unknown): NormalizedEvent | undefined {
   }
 }
 
-const types = new Map<string, NormalizedType>([
+const types = new Map<string, NormalizedEvent['type']>([
   ['user_message', 'message_update'],
   ['turn_start', 'turn_start'],
   ['assistant_start', 'message_start'],

@@ -80,14 +80,6 @@ export interface ZotMessage {
   readonly time: string
 }
 
-/** A line of input. */
-export type ZotCommand = { readonly id?: string } & (
-  | { readonly type: 'hello'; readonly token?: string }
-  | { readonly type: 'prompt'; readonly message: string; readonly images?: readonly ZotImage[] }
-  | { readonly type: 'set_model'; readonly model: string }
-  | { readonly type: 'abort' | 'compact' | 'get_state' | 'get_messages' | 'clear' | 'get_models' | 'ping' }
-)
-
 /** `data` is base64. */
 export interface ZotImage {
   readonly mime_type: string

@@ -8,7 +8,6 @@ export {
   foldLine,
   idleState,
   isStalled,
-  type NormalizedEvent,
   normalizeEvent,
   type WatchedState,
 } from './fold-state.ts'

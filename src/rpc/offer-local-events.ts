@@ -12,7 +12,7 @@ const offers = new Map<string, { callers: number; readonly close: () => Promise<
 
 /**
  * Offers what the runs of this process stream to other processes of this user, on a socket in `folder` that only this user
- * can open. It is made with the first run, and does not keep the process alive. If it cannot be made, `onProblem` gets the
+ * can open. It is made soon after the first run begins, and does not keep the process alive. If it cannot be made, `onProblem` gets the
  * reason, and readers get log entries only. Returns a function that closes it.
  */
 export function offerLocalEvents({
@@ -37,14 +37,21 @@ export function offerLocalEvents({
 
 function openWithFirstRun(folder: string, onProblem: (error: unknown) => void): () => Promise<void> {
   let opening: Promise<(() => Promise<void>) | undefined> | undefined
+  let timer: NodeJS.Timeout | undefined
   const stop = onRun((processId) => {
-    opening ??= open(folder, processId).catch((error) => void onProblem(error))
+    timer ??= setTimeout(() => {
+      opening = open(folder, processId).catch((error) => void onProblem(error))
+    }, openAfterMs).unref()
   })
   return async () => {
     stop()
+    clearTimeout(timer)
     await (await opening)?.()
   }
 }
+
+/** The request to the model goes out first. Readers try for some seconds; a run that is shorter has nothing to follow. */
+const openAfterMs = 100
 
 async function open(folder: string, processId: string): Promise<() => Promise<void>> {
   const path = socketPath(folder, processId)

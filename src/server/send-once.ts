@@ -1,5 +1,6 @@
 import { SessionBusyError } from '../core/errors.ts'
 import type { SessionSummary } from '../core/store.ts'
+import { sleep } from '../core/waiting.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { beforePrompt } from './before-prompt.ts'
 import type { ReplyToFollow } from './follow-reply.ts'
@@ -56,7 +57,7 @@ export async function whenFree(
   } catch (error) {
     if (!(error instanceof SessionBusyError) || tries === 0) throw error
     if ((await server.store.find(id))?.status === 'working') throw error
-    await new Promise<void>((resolve) => void server.clock.timer(50, resolve))
+    await sleep(50, { clock: server.clock })
     await whenFree(server, id, write, tries - 1)
   }
 }

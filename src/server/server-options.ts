@@ -70,7 +70,8 @@ export interface ServerAbout {
   readonly changeSettings?: (changes: Readonly<Record<string, unknown>>, caller: Caller) => Promise<unknown>
   /** What the rules say about a call, and why. */
   readonly explain?: (call: PolicyCase, caller: Caller) => Promise<unknown>
-  readonly testPolicy?: (test: PolicyTest, caller: Caller) => Promise<unknown>
+  /** Stops when the signal aborts: the client is gone, or it took too long. */
+  readonly testPolicy?: (test: PolicyTest, caller: Caller, signal: AbortSignal) => Promise<unknown>
   readonly rules?: (caller: Caller) => Promise<unknown>
   readonly grants?: (caller: Caller) => Promise<unknown>
   /** False if there was no such grant. */

@@ -6,7 +6,7 @@ import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { needsRun } from '../sessions/needs-run.ts'
 import { recordFailure } from '../sessions/record-failure.ts'
 import { loadSession } from '../sessions/session.ts'
-import { Problem, retryAfter } from './problem.ts'
+import { closingDown, Problem, retryAfter } from './problem.ts'
 import type { SessionSettings } from './session-settings.ts'
 
 /** An agent for one session, with what belongs to it. */
@@ -118,6 +118,8 @@ export class SessionWork {
     return this.whileIdle(summary.id, tenant, async (job) => {
       const served = await this.#openAgent(job, summary)
       try {
+        if (this.#isClosed) throw closingDown()
+        if (job.isStopped) throw new Problem(409, 'stopped', 'This was stopped before it began; send it again')
         return await work(served)
       } finally {
         delete job.served

@@ -13,29 +13,29 @@ const maxCrashes = 3
  */
 export function crashEntries(
   transcript: Transcript,
-  { wasCutOff = false, sessionsOfDeadProcess = 1, describeLeftoverCommands }: CrashFacts = {},
+  { hasStoreFailed = false, sessionsOfDeadProcess = 1, describeLeftoverCommands }: CrashFacts = {},
 ): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
-  const lost = transcript.openCalls.filter(
+  const interrupted = transcript.openCalls.filter(
     ({ id }) => transcript.isUnderWay(id) && transcript.lastStartOf(id)?.replay === 'opaque',
   )
-  const results = lost.map(({ id }) => syntheticResult(id, 'unknown', describeLeftoverCommands?.(id)))
-  if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, lost)]
-  const stop = wasCutOff ? 'error' : 'crashed'
-  const isShared = !wasCutOff && sessionsOfDeadProcess > 1
+  const results = interrupted.map(({ id }) => syntheticResult(id, 'unknown', describeLeftoverCommands?.(id)))
+  if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, interrupted)]
+  const stop = hasStoreFailed ? 'error' : 'crashed'
+  const isShared = !hasStoreFailed && sessionsOfDeadProcess > 1
   const shared = isShared && { sharedCrash: sessionsOfDeadProcess }
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop, ...shared }
   const crashes = transcript.crashes + 1
-  if (wasCutOff || isShared || crashes < maxCrashes) return [...results, ended]
+  if (hasStoreFailed || isShared || crashes < maxCrashes) return [...results, ended]
   const reason = `its process ended ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
 }
 
 interface CrashFacts {
   /** The run ended because its store failed, in a process that still lives. */
-  readonly wasCutOff?: boolean
-  /** How many sessions the dead process held. Only a session that was alone is known to be the cause. */
+  readonly hasStoreFailed?: boolean
+  /** How many sessions the dead process held. If it held several, it is unknown which of them caused the crash. */
   readonly sessionsOfDeadProcess?: number | undefined
   readonly describeLeftoverCommands?: DescribeLeftoverCommands | undefined
 }
@@ -45,10 +45,10 @@ function stoppedEntries(
   transcript: Transcript,
   runId: string,
   stoppedAt: number,
-  lost: readonly ToolCallBlock[],
+  interrupted: readonly ToolCallBlock[],
 ): EntryBody[] {
   const others = transcript.openCalls
-    .filter((call) => !lost.includes(call))
+    .filter((call) => !interrupted.includes(call))
     .map(({ id }) => abortedResult(transcript, id))
   return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', stoppedAt }]
 }

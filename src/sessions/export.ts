@@ -5,12 +5,7 @@ import { descendantsOf } from './family.ts'
 import { eachEntry } from './history.ts'
 import { blobNamesIn, exportVersion } from './transfer/read-export.ts'
 
-export { type ImportedSession, type ImportOptions, importSession } from './transfer/import-session.ts'
-
-export interface ExportOptions {
-  /** Also export the sessions of all descendants. Default true. */
-  readonly children?: boolean
-}
+export { importSession } from './transfer/import-session.ts'
 
 /**
  * A session as JSON Lines for `importSession`, yielded in pieces: a header, the unchanged entries, each after the blobs it
@@ -20,7 +15,12 @@ export interface ExportOptions {
 export async function* exportSession(
   store: SessionStore,
   id: string,
-  { children = true }: ExportOptions = {},
+  {
+    children = true,
+  }: {
+    /** Also export the sessions of all descendants. Default true. */
+    readonly children?: boolean
+  } = {},
 ): AsyncGenerator<string, void> {
   const root = await store.find(id)
   if (!root) throw new SessionNotFoundError(id)

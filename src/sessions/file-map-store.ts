@@ -188,7 +188,7 @@ export function createFileMapStore(
         changed(session)
       }),
 
-    async *watch(id, { after = 0, signal, inboxOnly = false }) {
+    async *watch(id, { after = 0, signal, inboxOnly = false, once = false }) {
       let shown: ReadonlySet<string> = new Set()
       let seen = after
       while (!signal.aborted) {
@@ -202,6 +202,7 @@ export function createFileMapStore(
         shown = new Set(waiting.map(({ clientKey }) => clientKey)) // a key that left the inbox never comes back
         if (signal.aborted) return
         if (entries.length > 0 || inbox.length > 0) yield { entries, inbox } satisfies StoreChange
+        else if (once) return
         else await next
       }
     },

@@ -9,11 +9,11 @@ export const pageSize = 200
 export async function readHistory(
   store: SessionStore,
   { id, checkpoint: seq }: Pick<SessionSummary, 'id' | 'checkpoint'>,
-  { upTo, notAfter = Number.POSITIVE_INFINITY }: HistoryOptions = {},
+  { upTo, withAllAfter = Number.POSITIVE_INFINITY }: HistoryOptions = {},
 ): Promise<History> {
   const before = upTo !== undefined && { before: upTo + 1 }
   const checkpoint = seq === undefined ? undefined : readCheckpoint(await entryAt(store, id, seq))
-  if (checkpoint && checkpoint.from <= notAfter) {
+  if (checkpoint && checkpoint.from <= withAllAfter) {
     const history = { checkpoint, entries: await store.read(id, { after: checkpoint.from, ...before }) }
     if (!needsEarlierTurns(history)) return history
   }
@@ -21,10 +21,10 @@ export async function readHistory(
 }
 
 interface HistoryOptions {
-  /** As if this were the last entry. */
+  /** Entries after this one are left out. */
   readonly upTo?: number
   /** All entries after this one are needed. */
-  readonly notAfter?: number
+  readonly withAllAfter?: number
 }
 
 async function entryAt(store: SessionStore, id: string, seq: number): Promise<LogEntry | undefined> {

@@ -1,31 +1,27 @@
 export type { Clock } from '../core/clock.ts'
 export type { AgentError } from '../core/errors.ts'
 export type { Session, SessionDetails, SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
-export { type ExportOptions, exportSession, type ImportedSession, type ImportOptions, importSession } from './export.ts'
+export { exportSession, importSession } from './export.ts'
 export type { FileMapAdapter } from './file-map-store.ts'
 export { fromClaudeCode } from './interop/claude-code.ts'
 export { fromCodex } from './interop/codex.ts'
-export { fromTranscript, type TranscriptProgram } from './interop/detect-transcript.ts'
+export { fromTranscript } from './interop/detect-transcript.ts'
 export { fromPi } from './interop/pi.ts'
 export type { ForeignTranscript } from './interop/transcript.ts'
 export type { JsonlStoreOptions } from './jsonl-store.ts'
 export type { SessionOptions } from './leased-log.ts'
 export {
-  type ManifestOptions,
   manifestOf,
   readManifest,
   resumeFromManifest,
   type SessionManifest,
   writeManifest,
 } from './manifest.ts'
-export { type PruneOptions, pruneSessions } from './prune.ts'
-export type { AccessOptions } from './remote/access.ts'
+export { pruneSessions } from './prune.ts'
 export type { RemoteStoreOptions } from './remote-store.ts'
 export { createSession, loadSession, openSession } from './session.ts'
 export {
   createStoreHandler,
-  type NodeRequest,
-  type NodeResponse,
   type StoreHandlerOptions,
   toNodeListener,
 } from './store-handler.ts'

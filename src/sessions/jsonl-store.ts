@@ -40,7 +40,7 @@ export interface JsonlStoreOptions {
 
 /** How often watchers look for changes of other processes. */
 const watchEveryMs = 100
-/** So many entries are given to a watcher at a time. */
+/** The most entries that a watcher gets at a time. */
 const maxWatchedEntries = 500
 /** For this many sessions the end of the last read is remembered. */
 const maxReadPositions = 256
@@ -183,16 +183,16 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       poller.wake(id, 'inbox')
     },
 
-    watch(id, { after = 0, signal, inboxOnly = false }) {
+    watch(id, { after = 0, signal, inboxOnly = false, once = false }) {
       const poll = async (seen: number): Promise<StoreChange> => {
         refuseLink(folderOf(id))
         const entries = inboxOnly ? [] : await read(id, { after: seen, limit: maxWatchedEntries })
         if (!inboxOnly && entries.length === 0) await requireEntry(id, seen)
-        // After the log, so that a message that was delivered meanwhile is recognized.
+        // The inbox is read after the log, so that a message that was delivered in between is not shown as waiting.
         return { entries, inbox: waitingMessages(folderOf(id)) }
       }
       const subscribe = (wake: () => void): (() => void) => poller.add(id, { wake, inboxOnly })
-      return watchByPolling(poll, { after, signal, closing: closing.signal, clock, subscribe })
+      return watchByPolling(poll, { after, signal, once, closing: closing.signal, clock, subscribe })
     },
 
     blobs: blobsOf,

@@ -67,7 +67,7 @@ export abstract class LeasedLog {
   /** Details to be written as the first entry of a new session. */
   details: SessionDetails | undefined
 
-  /** Ends the open calls of children whose parent calls are not resumed. */
+  /** Answers the open calls of the children that these calls started. The calls are not resumed, so nothing else would. */
   protected abstract answerChildCalls(callIds: readonly string[]): Promise<void>
 
   constructor(store: SessionStore, id: string, history: History, options: SessionOptions, parent?: LeasedLog) {
@@ -94,12 +94,12 @@ export abstract class LeasedLog {
   }
 
   open(): Promise<void> {
-    const opening = this.#queue.then(() => this.#acquireOnce())
+    const opening = this.#queue.then(() => this.#acquireIfFree())
     this.#queue = opening.catch(() => {}) // additions queued after this wait for it, and then reuse the open lease
     return opening
   }
 
-  async #acquireOnce(): Promise<void> {
+  async #acquireIfFree(): Promise<void> {
     if (this.#parent) return
     if (this.#isHeldOrPending)
       throw new SessionBusyError(`Session ${this.id} is being written by another run of this process`)
@@ -115,8 +115,8 @@ export abstract class LeasedLog {
   async #acquireAndLoad(): Promise<void> {
     this.#parentLease = await parentLeaseOf(this.store, this.id)
     const leaseSessionId = this.#parentLease?.holder ?? this.id
-    const how = { takeOver: this.#takeOverNext, create: this.log.head === 0 }
-    const { inbox, died, head } = await this.#lease.take(leaseSessionId, how)
+    const options = { takeOver: this.#takeOverNext, create: this.log.head === 0 }
+    const { inbox, died, head } = await this.#lease.take(leaseSessionId, options)
     this.#sessionsOfDeadProcess = died?.sessions
     this.#takeOverNext = false
     const isUpToDate = leaseSessionId === this.id && head === this.#head
@@ -216,7 +216,7 @@ export abstract class LeasedLog {
       // Another process is creating the session; send to its inbox.
       await this.store.send(this.id, item).catch(async (problem) => {
         if (!(problem instanceof SessionNotFoundError)) throw problem
-        // It gave up before it wrote anything. Wait and try again.
+        // It gave up before it wrote anything. Try again, after a pause that grows with each try.
         await sleep(5 * (11 - tries), { clock: this.clock })
         return this.#sendFirst(item, tries - 1)
       })
@@ -247,7 +247,7 @@ export abstract class LeasedLog {
 
   async #add(work: () => Promise<void> | void): Promise<void> {
     if (this.canWrite()) return work()
-    await this.#acquireOnce()
+    await this.#acquireIfFree()
     try {
       await work()
     } finally {
@@ -256,7 +256,7 @@ export abstract class LeasedLog {
   }
 
   protected async commit(entries: readonly LogEntry[]): Promise<void> {
-    this.isNew = false // even if this fails: it may have been written
+    this.isNew = false // even if the append fails: the entries may have been written
     await this.store.append(this.id, entries, this.fence())
     this.#head += entries.length
   }
@@ -285,8 +285,8 @@ export abstract class LeasedLog {
 
   async #reloadFromStore(): Promise<void> {
     const summary = (await this.store.find(this.id)) ?? { id: this.id }
-    // `notAfter`: start at our head at the latest, so that listeners also get the entries written after it.
-    this.reloadLog(await readHistory(this.store, summary, { notAfter: this.log.head }))
+    // Listeners also get the entries written after our head.
+    this.reloadLog(await readHistory(this.store, summary, { withAllAfter: this.log.head }))
   }
 
   /** Loads the turns before the last checkpoint too. */
@@ -300,16 +300,19 @@ export abstract class LeasedLog {
     this.#head = this.log.head
   }
 
-  /** Records the crash of a previous process in the log before anything else is written. */
+  /**
+   * If the last run has no end in the log, because its process died or the store failed, logs how it ended. Only stop requests
+   * and the details of a new session are written before.
+   */
   protected async recover(): Promise<void> {
     const { transcript } = this.log
     const run = transcript.activeRun
     if (!run || run.id === this.ownRun) return
-    const wasCutOff = runsWithUnwrittenEnd.get(this.store)?.delete(run.id) ?? false
-    // A run that was cut off in this process has ended its commands itself.
-    const describeLeftoverCommands = wasCutOff ? undefined : await endLeftoverCommands(transcript)
+    const hasStoreFailed = runsWithUnwrittenEnd.get(this.store)?.delete(run.id) ?? false
+    // If only the store failed, the run itself has ended its commands.
+    const describeLeftoverCommands = hasStoreFailed ? undefined : await endLeftoverCommands(transcript)
     const entries = crashEntries(transcript, {
-      wasCutOff,
+      hasStoreFailed,
       describeLeftoverCommands,
       sessionsOfDeadProcess: this.#root.#sessionsOfDeadProcess,
     })

@@ -20,21 +20,22 @@ export interface SessionManifest {
   readonly updatedAt: number
 }
 
-export interface ManifestOptions {
-  /** The store of the session. */
-  readonly store: SessionStore
-  readonly projectRoot: string
-  readonly mode: string
-  readonly smState?: SessionManifest['smState']
-}
-
 /** The manifest names another store than the given one. */
 export class ResumeMismatchError extends AgentError {
   readonly code = 'Session/ResumeMismatch'
 }
 
 /** The manifest of a session. It names the turns; their content stays in the store. */
-export async function manifestOf(session: Session, options: ManifestOptions): Promise<SessionManifest> {
+export async function manifestOf(
+  session: Session,
+  options: {
+    /** The store of the session. */
+    readonly store: SessionStore
+    readonly projectRoot: string
+    readonly mode: string
+    readonly smState?: SessionManifest['smState']
+  },
+): Promise<SessionManifest> {
   const { store, projectRoot, mode, smState } = options
   const storeId = await store.identity?.()
   if (storeId === undefined)

@@ -143,7 +143,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       changed(session)
     },
 
-    async *watch(id, { after = 0, signal, inboxOnly = false }) {
+    async *watch(id, { after = 0, signal, inboxOnly = false, once = false }) {
       const shown = new Set<string>()
       let seen = after
       while (!signal.aborted) {
@@ -156,6 +156,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
         seen += change.entries.length
         for (const item of change.inbox) shown.add(item.clientKey)
         if (change.entries.length > 0 || change.inbox.length > 0) yield change
+        else if (once) return
         else await changeOf(id, signal)
       }
     },

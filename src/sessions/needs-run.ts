@@ -1,3 +1,4 @@
+import { SessionNotFoundError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { inboxOf } from './pending.ts'
@@ -8,12 +9,17 @@ import { inboxOf } from './pending.ts'
  */
 export async function needsRun(
   store: SessionStore,
-  { id, attention, status }: Pick<SessionSummary, 'id' | 'attention' | 'status'>,
+  { id, head, attention, status }: Pick<SessionSummary, 'id' | 'head' | 'attention' | 'status'>,
 ): Promise<boolean> {
   if (attention !== 'mail') return attention !== undefined
   if (status === 'waiting') return false // the answer to the call delivers messages too
   if (!endedEarly((await store.read(id, { limit: 2, fromEnd: true })).findLast(isNoCheckpoint))) return true
-  return (await inboxOf(store, id)).length > 0
+  try {
+    return (await inboxOf(store, id, head)).length > 0
+  } catch (error) {
+    if (error instanceof SessionNotFoundError) return false // it was deleted meanwhile
+    throw error
+  }
 }
 
 /** Whether all messages in the log of a session were left by a run that was stopped or failed. */

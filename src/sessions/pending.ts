@@ -68,8 +68,9 @@ function describe({ id, name, input }: ToolCallBlock, asked: Asked, stop = 'susp
 export async function inboxOf(store: SessionStore, id: string, head = 0): Promise<readonly InboxItem[]> {
   const enough = new AbortController()
   try {
-    // A watch begins with the present state. From before the last known entry on, it has something to report at once.
-    for await (const { inbox } of store.watch(id, { after: Math.max(0, head - 1), signal: enough.signal })) return inbox
+    // A watch begins with the present state, which is empty if the session was deleted.
+    const after = Math.max(0, head - 1)
+    for await (const { inbox } of store.watch(id, { after, once: true, signal: enough.signal })) return inbox
     return []
   } finally {
     enough.abort()

@@ -7,7 +7,7 @@ import { sampleOf, testInTurns } from '../../test/soak.ts'
 import { SessionBusyError } from '../core/errors.ts'
 import { fakeClock, storeContract } from '../testing/index.ts'
 import { bytes, entry, hour, input, item, lease, oddEntries, Watcher, write } from '../testing/store-contract-kit.ts'
-import type { PostgresSql } from './postgres-store.ts'
+import type { PostgresSql } from './postgres/driver.ts'
 
 // Each of them has a schema of its own.
 const test = testInTurns(2)

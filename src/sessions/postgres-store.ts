@@ -1,15 +1,16 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
+import { LeaseLostError, leaseLost, SessionNotFoundError, StoreError, sessionBusy } from '../core/errors.ts'
 import { failpoint, type InboxItem } from '../core/log.ts'
 import type { EntryRange, Lease, SessionStore } from '../core/store.ts'
 import { orAborted } from '../core/waiting.ts'
 import { afterCommit } from './postgres/after-commit.ts'
 import { createBlobs } from './postgres/blobs.ts'
-import { createDatabase, type Row } from './postgres/database.ts'
+import { createDatabase, type Query, type Row } from './postgres/database.ts'
 import { DatabasePoller, type Watcher } from './postgres/database-poller.ts'
 import type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
-import { changeOf, changeSql, entriesSql, inboxSql, rangeValues } from './postgres/entries.ts'
+import { changeOf, changeSql, emptyInboxVersion, entriesSql, inboxSql, rangeValues } from './postgres/entries.ts'
 import { facetsOf, stateOf } from './postgres/facets.ts'
+import { type GroupedCall, groupedStatement, type Values } from './postgres/grouped-statement.ts'
 import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.ts'
 import { createListener } from './postgres/listener.ts'
 import { idsIn, Notices } from './postgres/notices.ts'
@@ -24,7 +25,7 @@ import { watchByPolling } from './watch-by-polling.ts'
 export type { Clock } from '../core/clock.ts'
 
 export type { SessionStore } from '../core/store.ts'
-export type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
+export type { PostgresTransaction } from './postgres/driver.ts'
 
 export interface PostgresStoreOptions {
   /** The address of the server: `postgres://user:password@host:5432/database`. */
@@ -62,14 +63,14 @@ export interface PostgresStore extends SessionStore {
    */
   transaction<Result>(work: (sql: PostgresTransaction) => Promise<Result>): Promise<Result>
   /**
-   * With `transaction`, the `sql` of `store.transaction(async (sql) => …)` or of `sql.begin(async (sql) => …)`, the message is sent when that transaction commits, and
-   * not at all if it is rolled back.
+   * With `transaction`, the message is sent when that transaction commits, and not at all if it is rolled back. Pass the `sql`
+   * of `store.transaction(async (sql) => …)` or of `sql.begin(async (sql) => …)`.
    */
   send(sessionId: string, item: InboxItem, options?: { readonly transaction?: PostgresTransaction }): Promise<void>
 }
 
 /** A watcher gets at most this many entries at once. */
-const maxWatched = 1000
+const maxEntriesAtOnce = 1000
 
 /** Sessions in a Postgres database, for any number of processes and machines. Needs the package `postgres`. */
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
@@ -82,6 +83,13 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const tables = createTables(database, name)
   const { schema } = tables
   const summaries = new StoredSummaries(tables, read)
+  const append = groupedStatement(appendSql(schema))(tables.write)
+  const lease = groupedStatement(leaseSql(schema), isLeaseFree(schema))(tables.write)
+  const readEntries = groupedStatement(entriesSql(schema))(tables.read)
+  const find = groupedStatement(findSql(schema))(tables.read)
+  const sending = groupedStatement(sendSql(schema))
+  const sendNow = sending(tables.write)
+  const sendsOf = new WeakMap<PostgresTransaction, GroupedCall>()
   const listener =
     listen === false
       ? undefined
@@ -96,22 +104,32 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         })
   const onWatchers = (hasWatchers: boolean): void => (hasWatchers ? listener?.start() : listener?.stop())
   const poller = new DatabasePoller({ tables, processId, pollMs, timer, now, onWatchers })
-  // Without waiting for the disk: a crash of the server loses the notice in any case.
+  // The commit does not wait for the disk: if the server crashes, the notice is lost in any case.
   const notifySql = `select set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
     from unnest($2::text::text[]) as payload`
   const notices = new Notices({ timer, send: (payloads) => database.query(notifySql, [name, toList(payloads)]) })
 
   async function read(id: string, range?: EntryRange) {
-    return changeOf(await tables.read(entriesSql(schema), [toId(id), ...rangeValues(range)])).entries
+    return changeOf(await readEntries(toId(id), ...rangeValues(range))).entries
   }
 
   const hasEntry = async (id: string, seq: number): Promise<boolean> =>
     (await read(id, { after: seq - 1, limit: 1 })).length > 0
 
-  /** Reads what is new for a watcher, and notes in it how far it has seen. */
+  /** Sends in a transaction, which a refused message has ended. */
+  function sendIn(transaction: PostgresTransaction): GroupedCall {
+    const known = sendsOf.get(transaction)
+    if (known) return known
+    const query: Query = (statement, values = []) => database.queryIn(transaction, statement, values)
+    const send = sending(query, () => true)
+    sendsOf.set(transaction, send)
+    return send
+  }
+
+  /** Reads what is new for a watcher, and stores in the watcher how far it has read. */
   async function readChange(watcher: Watcher, after: number) {
     const id = toId(watcher.id)
-    const range = rangeValues({ after, limit: maxWatched })
+    const range = rangeValues({ after, limit: maxEntriesAtOnce })
     const rows = watcher.inboxOnly
       ? await tables.read(inboxSql(schema), [id])
       : await tables.read(changeSql(schema), [id, ...range])
@@ -142,13 +160,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const summary = before && applyEntries(before, entries, size)
       const rows = [entries.map((entry) => toText(entry.id)), bodies, keys].map(toList)
       failpoint('postgres.append.before', entries)
-      const [row] = await tables.write(appendSql(schema), [
-        ...ids,
-        epoch,
-        head,
-        ...rows,
-        ...(await summaryValues(summary)),
-      ])
+      const [row] = await append(...ids, epoch, head, ...rows, ...(await summaryValues(summary)))
       failpoint('postgres.append.after', entries)
       if (row?.outcome === 'taken') {
         const error = leaseTaken(holder, row)
@@ -157,6 +169,11 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       }
       if (row?.outcome === 'moved')
         throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
+      if (row?.outcome !== 'done')
+        throw new StoreError(
+          'unavailable',
+          `The Postgres store did not say what became of an append to session ${id}; load it again to go on`,
+        )
       if (summary) summaries.remember(id, epoch, summary)
       poller.wake(id, 'entries')
       notices.add(id)
@@ -165,7 +182,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     read,
 
     async find(id) {
-      const [row] = await tables.read(findSql(schema), [now(), toId(id)])
+      const [row] = await find(now(), toId(id))
       return row && summaryIn(row)
     },
 
@@ -190,8 +207,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         summaries.forget(id)
       }
       const isKeptByPoller = ofProcess && ttlMs > 0
-      const values = [toId(id), toText(owner), ttlMs, epoch ?? null, takeOver, create, processId, isKeptByPoller, now()]
-      const [row] = await tables.write(leaseSql(schema), values)
+      const fence = [ttlMs, epoch ?? null, takeOver, create] as const
+      const [row] = await lease(toId(id), toText(owner), ...fence, processId, isKeptByPoller, now())
       failpoint('postgres.lease.after')
       if (row?.outcome === 'missing') throw new SessionNotFoundError(id)
       if (row?.outcome === 'busy') throw sessionBusy(id, fromText(String(row.writer)), Number(row.began))
@@ -207,38 +224,46 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     },
 
     async send(id, item, { transaction } = {}) {
-      const statement = `select ${schema}.send_2($1::text, $2::text, $3::boolean, $4::text) as sent`
-      const values = [toId(id), toKey(item.clientKey), item.mode === 'answer', JSON.stringify(item)]
       await tables.checkWritable()
-      const [row] = transaction
-        ? await database.queryIn(transaction, statement, values)
-        : await database.query(statement, values)
+      const send = transaction ? sendIn(transaction) : sendNow
+      const [row] = await send(toId(id), toKey(item.clientKey), item.mode === 'answer', JSON.stringify(item))
       if (!row?.sent) throw new SessionNotFoundError(id)
       failpoint('postgres.send.after')
-      const tell = (): void => {
+      const notifyWatchers = (): void => {
         poller.wake(id, 'inbox')
         notices.add(id)
       }
-      // Of a foreign transaction only the process that holds the lease is told, by the commit.
-      if (transaction) afterCommit(transaction, tell)
-      else tell()
+      // The store does not learn of the commit of a transaction that it did not begin. Then watchers find the message when they
+      // poll; the process that holds the lease is notified by the database.
+      if (transaction) afterCommit(transaction, notifyWatchers)
+      else notifyWatchers()
     },
 
-    watch(id, { after = 0, signal, inboxOnly = false }) {
+    watch(id, { after = 0, signal, inboxOnly = false, once = false }) {
       toId(id) // throws if no session can have this id
       const { closing } = database
       let wake = (): void => {}
-      const watcher: Watcher = { id, head: after, inboxVersion: '', inboxOnly, wake: () => wake() }
+      const watcher: Watcher = { id, head: after, inboxVersion: emptyInboxVersion, inboxOnly, wake: () => wake() }
       const subscribe = (listener: () => void): (() => void) => {
         wake = listener
         return poller.addWatcher(watcher)
       }
-      const poll = (from: number) =>
-        orAborted(orAborted(readChange(watcher, from), signal), closing).catch((error) => {
+      let isPolled = false
+      const poll = async (from: number) => {
+        const isFirst = !isPolled
+        isPolled = true
+        // The caller has accepted the inbox that came with its lease. One statement for all runs that begin now finds what
+        // was sent since.
+        if (inboxOnly && isFirst && !once) {
+          poller.pollSoon()
+          return undefined
+        }
+        return orAborted(orAborted(readChange(watcher, from), signal), closing).catch((error) => {
           if (!signal.aborted && !closing.aborted) throw error
           return undefined // a closed store does not wait for a silent server
         })
-      return watchByPolling(poll, { after, signal, closing, clock: timer, subscribe })
+      }
+      return watchByPolling(poll, { after, signal, once, closing, clock: timer, subscribe })
     },
 
     blobs: (id) => createBlobs(tables, id),
@@ -249,9 +274,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     },
 
     async close() {
-      const leaving = poller.close() ? database.query(leaveSql(schema), [processId]).catch(() => {}) : undefined
-      const noticing = notices.close()
-      await Promise.all([leaving, noticing, database.close(), listener?.close()])
+      const hasLeases = poller.close()
+      const releasing = hasLeases ? database.query(releaseAllSql(schema), [processId]).catch(() => {}) : undefined
+      await Promise.all([releasing, notices.close(), database.close(), listener?.close()])
     },
   }
   return rememberQuery(store, tables.write)
@@ -269,27 +294,40 @@ const appendSql = (schema: string): string =>
   `select outcome, writer, reached from ${schema}.append_2($1::text, $2::text, $3::text, $4::text, $5::bigint, $6::bigint,
   $7::text::text[], $8::text::text[], $9::text::text[], $10::text, $11::text, $12::text::text[], $13::float8, $14::float8)`
 
+const sendSql = (schema: string): string => `select ${schema}.send_2($1::text, $2::text, $3::boolean, $4::text) as sent`
+
 const leaseSql = (schema: string): string =>
   `select * from ${schema}.lease_2($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::boolean, $7::text,
   $8::boolean, $9::float8)`
 
-/** Gives back the leases of a process that closes its store, so that others need not wait. */
-const leaveSql = (schema: string): string =>
+/**
+ * Whether no transaction has locked the lease now. A group that waited for one would hold up the leases beside it, and the beat of the
+ * process, whose row it may have locked: all its sessions would be taken by others.
+ */
+const isLeaseFree = (schema: string): string => {
+  const held = `select from ${schema}.session join ${schema}.lease as held on held.session = session.key where id = $1::text`
+  // The offset keeps the planner from reading all leases at once.
+  return `(exists (${held} for update of held skip locked) or not exists (${held} offset 0))`
+}
+
+/** Releases the leases of a process that closes its store, so that other processes need not wait until they expire. */
+const releaseAllSql = (schema: string): string =>
   `with given as (delete from ${schema}.lease where process = $1 and expires is null) delete from ${schema}.process where id = $1`
 
 /** The parameters of an append that hold the summary, and what lists are sorted and filtered by. */
-async function summaryValues(summary: StoredSummary | undefined): Promise<readonly unknown[]> {
+async function summaryValues(summary: StoredSummary | undefined): Promise<Values> {
   if (!summary) return [null, null, '{}', null, null]
   const facets = toList(await facetsOf(summary))
   return [JSON.stringify(summary), stateOf(summary), facets, summary.createdAt, summary.updatedAt]
 }
 
-function leaseIn({ term, reached, waiting, died, aboard }: Row): Lease {
+/** A lease from the row that `lease_2` returns, whose columns have other names. */
+function leaseIn({ term: epoch, reached: head, waiting: inbox, died: processId, aboard: sessions }: Row): Lease {
   return {
-    epoch: Number(term),
-    head: Number(reached),
-    inbox: parseStored(waiting) as InboxItem[],
-    ...(died !== null && { died: { processId: String(died), sessions: Number(aboard) } }),
+    epoch: Number(epoch),
+    head: Number(head),
+    inbox: parseStored(inbox) as InboxItem[],
+    ...(processId !== null && { died: { processId: String(processId), sessions: Number(sessions) } }),
   }
 }
 

@@ -8,24 +8,6 @@ import { eachSession } from './session-query.ts'
 import { removeUnusedBlobs } from './unused-blobs.ts'
 import { whileHeld } from './while-held.ts'
 
-export interface PruneOptions extends Pick<SessionQuery, 'tags' | 'tenant' | 'kind' | 'folder'> {
-  /** Delete sessions that were last written longer ago than this. */
-  readonly maxAgeMs?: number
-  /** Keep at most so many sessions: those that were written last. */
-  readonly maxSessions?: number
-  /** Keep sessions of at most so many bytes together: those that were written last, and at least one. */
-  readonly maxBytes?: number
-  /** Keep all sessions that have one of these tags. */
-  readonly keepTags?: readonly string[]
-  /** Delete nothing, and report what would be deleted. */
-  readonly dryRun?: boolean
-  /** Called before a session is deleted, to delete what else belongs to it. */
-  readonly onDelete?: (session: SessionSummary, descendants: readonly SessionSummary[]) => Promise<void> | void
-  /** Look for unused blobs only in sessions that were written since this time. Default 0: in all. */
-  readonly blobsSince?: number
-  readonly clock?: Clock
-}
-
 /**
  * Deletes sessions that are too old, too many or too large together, with their children, and then the blobs that no entry
  * names. Keeps sessions that are at work, wait for a person, have mail or are held by a process, agents and
@@ -33,7 +15,23 @@ export interface PruneOptions extends Pick<SessionQuery, 'tags' | 'tenant' | 'ki
  */
 export async function pruneSessions(
   store: SessionStore,
-  options: PruneOptions = {},
+  options: Pick<SessionQuery, 'tags' | 'tenant' | 'kind' | 'folder'> & {
+    /** Delete sessions that were last written longer ago than this. */
+    readonly maxAgeMs?: number
+    /** Keep at most so many sessions: those that were written last. */
+    readonly maxSessions?: number
+    /** Keep sessions of at most so many bytes together: those that were written last, and at least one. */
+    readonly maxBytes?: number
+    /** Keep all sessions that have one of these tags. */
+    readonly keepTags?: readonly string[]
+    /** Delete nothing, and report what would be deleted. */
+    readonly dryRun?: boolean
+    /** Called before a session is deleted, to delete what else belongs to it. */
+    readonly onDelete?: (session: SessionSummary, descendants: readonly SessionSummary[]) => Promise<void> | void
+    /** Look for unused blobs only in sessions that were written since this time. Default 0: in all. */
+    readonly blobsSince?: number
+    readonly clock?: Clock
+  } = {},
 ): Promise<{
   /** The sessions that were deleted, without their children. */
   readonly sessions: readonly SessionSummary[]
@@ -64,6 +62,8 @@ export async function pruneSessions(
   const blobs = await removeUnusedBlobs(store, { since: blobsSince, dryRun, skip: gone })
   return { sessions, bytes, blobs, kept }
 }
+
+export type PruneOptions = NonNullable<Parameters<typeof pruneSessions>[1]>
 
 /** The sessions that a limit excludes. The last written come first. */
 async function* beyondLimits(store: SessionStore, options: PruneOptions, now: number): AsyncGenerator<SessionSummary> {

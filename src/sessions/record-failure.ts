@@ -9,8 +9,11 @@ export async function recordFailure(store: SessionStore, id: string, message: st
     await session.open()
     try {
       const error = { name: 'AgentError', message }
-      await session.log.append({ type: 'run_started', runId, model: '' })
-      await session.log.append({ type: 'run_ended', runId, status: 'error', stop: 'error', error })
+      // In one append: a process that died between the two would leave an open run, which counts as a crash.
+      await session.log.append(
+        { type: 'run_started', runId, model: '' },
+        { type: 'run_ended', runId, status: 'error', stop: 'error', error },
+      )
     } finally {
       await session.release()
     }

@@ -141,8 +141,9 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     return asSummaries(values)
   }
 
-  async function changesOf(id: string, { after, seen, inboxOnly, signal }: Asked): Promise<WatchAnswer> {
+  async function changesOf(id: string, { after, seen, inboxOnly, once, signal }: Asked): Promise<WatchAnswer> {
     const query = new URLSearchParams(inboxOnly ? { inboxOnly: 'true' } : { after: String(after) })
+    if (once) query.set('once', 'true')
     for (const key of seen) query.append('seen', key)
     const path = `${pathOf(id)}/watch?${query}`
     const change = await request({ method: 'GET', path, signal, retries: 0, limitMs: timeoutMs + holdMs }, id)
@@ -207,10 +208,10 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
       await request({ method: 'POST', path: `${pathOf(id)}/inbox`, body }, id)
     },
 
-    watch(id, { after = 0, signal, inboxOnly = false }) {
+    watch(id, { after = 0, signal, inboxOnly = false, once = false }) {
       const poll = (seenSeq: number, seen: readonly string[]) =>
-        changesOf(id, { after: seenSeq, seen, inboxOnly, signal })
-      return watchByLongPolling(poll, { after, signal, closing: connection.closing, clock, pollMs })
+        changesOf(id, { after: seenSeq, seen, inboxOnly, once, signal })
+      return watchByLongPolling(poll, { after, signal, once, closing: connection.closing, clock, pollMs })
     },
 
     blobs: (id) => ({
@@ -246,6 +247,7 @@ interface Asked {
   /** Keys of messages that were shown. */
   readonly seen: readonly string[]
   readonly inboxOnly: boolean
+  readonly once: boolean
   readonly signal: AbortSignal
 }
 
@@ -257,6 +259,7 @@ interface WatchAnswer extends StoreChange {
 interface LongPolling {
   readonly after: number
   readonly signal: AbortSignal
+  readonly once: boolean
   /** Aborted when the store closes; watchers then get an error. */
   readonly closing: AbortSignal
   readonly clock: Clock
@@ -274,7 +277,7 @@ const maxSeenLength = 4000
  */
 async function* watchByLongPolling(
   ask: (after: number, seen: readonly string[]) => Promise<WatchAnswer>,
-  { after, signal, closing, clock, pollMs }: LongPolling,
+  { after, signal, once, closing, clock, pollMs }: LongPolling,
 ): AsyncGenerator<StoreChange, void, undefined> {
   const shown = new Set<string>()
   let seen = after
@@ -299,6 +302,7 @@ async function* watchByLongPolling(
     if (waiting) for (const key of [...shown]) if (!waiting.has(key)) shown.delete(key)
     seen = change.entries.at(-1)?.seq ?? seen
     if (change.entries.length > 0 || inbox.length > 0) yield { entries: change.entries, inbox }
+    else if (once) return
     else if (clock.now() - askedAt < heldMs) await sleep(pollMs, { clock, signals: [signal, closing] })
   }
 }

@@ -25,8 +25,7 @@ export class SessionChanges {
 
   /** Calls the listener with each session that changes from now on. Returns a function that stops it. */
   async follow(listener: Listener): Promise<() => void> {
-    if (this.#listeners.size === 0)
-      this.#begin((await this.#store.list({ order: 'updated', limit: pageSize })).sessions)
+    if (this.#listeners.size === 0) await this.#begin()
     this.#listeners.add(listener)
     if (!this.#cancelTimer) this.#schedule(this.#everyMs)
     return () => {
@@ -62,7 +61,9 @@ export class SessionChanges {
     }
   }
 
-  #begin(sessions: readonly SessionSummary[]): void {
+  async #begin(): Promise<void> {
+    const sessions: SessionSummary[] = []
+    for await (const one of this.#recent()) sessions.push(one)
     this.#known.clear()
     this.#since = sessions[0]?.updatedAt ?? 0
     for (const one of sessions.toReversed()) this.#known.set(one.id, stateOf(one))
@@ -73,22 +74,13 @@ export class SessionChanges {
     const since = this.#since
     const changed: Change[] = []
     let newest = since
-    for (let cursor: string | undefined, pages = 0; pages < mostPages; pages++) {
-      const page = await this.#store.list({
-        order: 'updated',
-        limit: pageSize,
-        ...(cursor !== undefined && { cursor }),
-      })
-      for (const one of page.sessions) {
-        const known = this.#known.get(one.id)
-        // An old session may come into sight because others were deleted.
-        if (known === undefined ? one.updatedAt >= since : known.state !== stateOf(one).state)
-          changed.push({ summary: one, before: known?.head })
-        else if (known === undefined) this.#known.set(one.id, stateOf(one))
-      }
-      newest = Math.max(newest, page.sessions[0]?.updatedAt ?? 0)
-      cursor = page.next
-      if (cursor === undefined || (page.sessions.at(-1)?.updatedAt ?? 0) < since) break
+    for await (const one of this.#recent(since)) {
+      const known = this.#known.get(one.id)
+      // An old session may come into sight because others were deleted.
+      if (known === undefined ? one.updatedAt >= since - toleranceMs : known.state !== stateOf(one).state)
+        changed.push({ summary: one, before: known?.head })
+      else if (known === undefined) this.#known.set(one.id, stateOf(one))
+      newest = Math.max(newest, one.updatedAt)
     }
     this.#since = newest
     for (const { summary } of changed.toReversed()) {
@@ -101,7 +93,28 @@ export class SessionChanges {
     }
     return changed
   }
+
+  /** The last written sessions, newest first, back to `since` or to the newest one, and further by the tolerance. */
+  async *#recent(since?: number): AsyncGenerator<SessionSummary> {
+    let until = since
+    for (let cursor: string | undefined, pages = 0; pages < mostPages; pages++) {
+      const { sessions, next } = await this.#store.list({
+        ...{ order: 'updated', limit: pageSize },
+        ...(cursor !== undefined && { cursor }),
+      })
+      yield* sessions
+      until ??= sessions[0]?.updatedAt ?? 0
+      cursor = next
+      if (cursor === undefined || (sessions.at(-1)?.updatedAt ?? 0) < until - toleranceMs) return
+    }
+  }
 }
+
+/**
+ * A session is listed by the time of its last entry, which is taken before the entry is stored, and by another clock if
+ * another machine wrote it. So a session may appear behind one that was seen before.
+ */
+const toleranceMs = 60_000
 
 const pageSize = 200
 const mostPages = 50

@@ -24,7 +24,7 @@ export async function loadSession(store: SessionStore, id: string, options: Sess
   return readSession(store, id, options)
 }
 
-/** Loads a session whose summary the store has just told, with one statement less. */
+/** Loads a session whose summary the caller has just read, so that the store is not asked for it again. */
 export async function loadFound(
   store: SessionStore,
   summary: SessionSummary,

@@ -101,10 +101,10 @@ function parsed(bytes: Uint8Array): LogEntry | undefined {
   }
 }
 
-/** So many entries are looked through at a time. */
+/** How many entries are read at a time. */
 const pageSize = 1000
 
-/** Blobs that are entries are the store's own business. */
+/** The names of all blobs but those that hold entries: callers do not see these. */
 async function namesWithoutSpilled(store: SpillingStore, id: string): Promise<readonly string[]> {
   const names = await store.blobs(id).names()
   if (names.length === 0) return names
@@ -128,7 +128,7 @@ function isLarge(entry: LogEntry): boolean {
   return approximateSize(entry, maxInlineSize) > maxInlineSize
 }
 
-/** The approximate size of a value as JSON. Beyond `enough` it is not counted on. */
+/** The approximate size of a value as JSON. Counting stops once it exceeds `enough`. */
 export function approximateSize(value: unknown, enough: number = Number.POSITIVE_INFINITY): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 8

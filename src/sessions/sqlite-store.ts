@@ -5,7 +5,7 @@ import { failpoint } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
 import { parseQuery } from './session-query.ts'
-import { SharedPoller } from './shared-poller.ts'
+import { type SessionStamp, SharedPoller } from './shared-poller.ts'
 import { type SpillingStore, withSpill } from './spill.ts'
 import { appendEntries } from './sqlite/append.ts'
 import { blobNames, deleteBlob, findBlob, putBlob } from './sqlite/blobs.ts'
@@ -16,16 +16,17 @@ import { lease } from './sqlite/leases.ts'
 import { listSessions } from './sqlite/list-sessions.ts'
 import { readSpan, spanOf } from './sqlite/log-reader.ts'
 import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
-import { forkOriginOf, readInPieces } from './sqlite/pieces.ts'
+import { readBase, readInPieces } from './sqlite/pieces.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
-import { stampsOf } from './sqlite/stamps.ts'
+import type { Statements } from './sqlite/statements.ts'
 import { LeaseLiveness } from './sqlite/store-instances.ts'
 import { pieceSize } from './sqlite/stored-summaries.ts'
+import { decodeText, encodeText } from './sqlite/stored-values.ts'
 import { rowReader, summarize } from './sqlite/summaries.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
-export { type LostPart, type RescueReport, rescueSqlite } from './sqlite/rescue.ts'
+export { rescueSqlite } from './sqlite/rescue.ts'
 
 export interface SqliteStoreOptions {
   /**
@@ -58,8 +59,8 @@ export interface SqliteStore extends SessionStore {
   identity(): Promise<string>
   close(): Promise<void>
   /**
-   * Writes a consistent copy to a new file, while others may write. A copy of the file alone lacks what is still in
-   * its -wal file. An existing file is not overwritten.
+   * Writes a consistent copy to a new file, while other processes may write. (Copying the file itself would miss what is still
+   * in its -wal file.) An existing file is not overwritten.
    */
   backup(toPath: string): Promise<void>
   /**
@@ -71,9 +72,9 @@ export interface SqliteStore extends SessionStore {
 }
 
 /**
- * Sessions in an SQLite file. It is opened on first use and stays open until `close()`. After a process ended without
- * `close()`, the next process checks the file for damage, unless it is larger than 256 MB. A file that was found to be damaged is not written to: its
- * readable parts can be read, and `rescueSqlite` copies them into a new file.
+ * Sessions in an SQLite file. It is opened on first use and stays open until `close()`. If a process ended without `close()`,
+ * the next process checks the file for damage, unless it is larger than 256 MB. A damaged file is not written to: its readable
+ * parts can be read, and `rescueSqlite` copies them into a new file.
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { synchronous = 'FULL', busyTimeoutMs = 5000, pollMs = 200, clock = systemClock } = options
@@ -129,9 +130,9 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     async append(id, entries, fence, content) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
       failpoint('sqlite.append.begin', entries)
-      const origin = fence.base === undefined ? undefined : await forkOriginOf(read, fence.base, fence.head)
+      const baseBefore = fence.base === undefined ? undefined : await readBase(read, fence.base, fence.head)
       const appended = await write(({ connection, rows }) =>
-        appendEntries(connection, rows, { id, entries, bodies, content, fence, origin }),
+        appendEntries(connection, rows, { id, entries, bodies, content, fence, baseBefore }),
       )
       if (appended) opened?.rows.remember(id, appended)
       failpoint('sqlite.append.afterCommit', entries)
@@ -156,7 +157,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async delete(id) {
       const deleted = await write(({ connection }) => deleteTree(connection, id))
-      for (const deletedId of deleted) poller.wake(deletedId, 'inbox') // wakes those that wait for entries too
+      for (const deletedId of deleted) poller.wake(deletedId, 'inbox') // also wakes the watchers that wait for entries
     },
 
     async lease(id, request) {
@@ -164,7 +165,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      if (outcome instanceof AgentError) throw outcome // only now: a throw inside would roll the transaction back
+      if (outcome instanceof AgentError) throw outcome // thrown after the commit: even a refused lease may have corrected the expiry of the one that is held
       return outcome
     },
 
@@ -177,18 +178,18 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       if (isNew) poller.wake(id, 'inbox')
     },
 
-    watch(id, { after = 0, signal, inboxOnly = false }) {
+    watch(id, { after = 0, signal, inboxOnly = false, once = false }) {
       const poll = (seen: number): Promise<StoreChange> =>
         read(({ connection, rows }) => {
           const row = rows.find(id)
-          if (!inboxOnly && seen > (row?.head ?? 0)) throw new SessionNotFoundError(id) // deleted since
+          if (!inboxOnly && seen > (row?.head ?? 0)) throw new SessionNotFoundError(id) // it was deleted meanwhile
           if (!row) return { entries: [], inbox: [] }
-          const lastWanted = inboxOnly ? 0 : row.head // up to 0: no entries
+          const lastWanted = inboxOnly ? 0 : row.head // 0: no entry is read
           const span = spanOf({ after: seen, limit: pieceSize }, lastWanted)
           return { entries: readSpan(connection, row, span).entries, inbox: readInbox(connection, row) }
         })
       const subscribe = (wake: () => void): (() => void) => poller.add(id, { wake, inboxOnly })
-      return watchByPolling(poll, { after, signal, closing: closing.signal, clock, subscribe })
+      return watchByPolling(poll, { after, signal, once, closing: closing.signal, clock, subscribe })
     },
 
     blobs: (id) => ({
@@ -235,7 +236,7 @@ interface Opened extends OpenDatabase {
   readonly rows: SessionRows
 }
 
-/** An absent option passes; the defaults here only pass the checks. */
+/** The defaults here are only values that pass the checks; `createSqliteStore` has the real ones. */
 function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 1 }: SqliteStoreOptions): void {
   if (typeof path !== 'string' || path === '' || path === ':memory:')
     throw new TypeError(`createSqliteStore needs the path of a file, got ${JSON.stringify(path)}`)
@@ -244,3 +245,17 @@ function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 
   if (!(busyTimeoutMs >= 0)) throw new TypeError(`busyTimeoutMs must be 0 or more, got ${busyTimeoutMs}`)
   if (!(pollMs > 0)) throw new TypeError(`pollMs must be more than 0, got ${pollMs}`)
 }
+
+/** The stamps of these sessions, read by one query. The stamp of a session also changes when it is created or deleted. */
+function stampsOf(database: Statements, ids: readonly string[]): Map<string, SessionStamp> {
+  const stamps = new Map(ids.map((id) => [id, missing]))
+  for (const { id, key, head, mail } of database.statement(stampsSql).all(JSON.stringify(ids.map(encodeText))))
+    stamps.set(decodeText(String(id)), { entries: `${key} ${head}`, inbox: `${key} ${mail ?? ''}` })
+  return stamps
+}
+
+const missing: SessionStamp = { entries: '', inbox: '' }
+
+const stampsSql = `SELECT session.id, session.key, session.head, CASE WHEN session.has_mail THEN
+    (SELECT max(position) FROM inbox WHERE inbox.session = session.key AND inbox.body IS NOT NULL) END AS mail
+  FROM json_each(?) AS watched CROSS JOIN sessions AS session ON session.id = watched.value`

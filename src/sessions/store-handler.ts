@@ -7,7 +7,7 @@ import { dropBody } from './remote/protocol.ts'
 import { Refusal, refusalOf, respond, routeOf } from './remote/route.ts'
 
 export type { Authorize, StoreAccess, StoreMethod } from './remote/access.ts'
-export { type NodeRequest, type NodeResponse, toNodeListener } from './remote/node-listener.ts'
+export { toNodeListener } from './remote/node-listener.ts'
 
 export interface StoreHandlerOptions extends AccessOptions {
   /** The store to serve. */
@@ -46,7 +46,7 @@ export interface StoreHandlerOptions extends AccessOptions {
  * | `PUT /sessions/{id}/lease` | `owner`, `ttlMs`, `epoch` | the same |
  * | `DELETE /sessions/{id}/lease` | `?owner=…&epoch=…` | the same |
  * | `POST /sessions/{id}/inbox` | `item: { clientKey, mode, content, … }` | |
- * | `GET /sessions/{id}/watch` | `?after=<seq>&inboxOnly=true&seen=<clientKey>&seen=…` | `entries` (none with `inboxOnly`), `inbox` without what was seen, `waiting?`: the keys of all messages that wait; waits up to 25 s while there is nothing to tell |
+ * | `GET /sessions/{id}/watch` | `?after=<seq>&inboxOnly=true&once=true&seen=<clientKey>&seen=…` | `entries` (none with `inboxOnly`), `inbox` without what was seen, `waiting?`: the keys of all messages that wait; waits up to 25 s while there is nothing to tell, but not with `once` |
  * | `GET /sessions/{id}/blobs` | | `names` |
  * | `PUT /sessions/{id}/blobs/{SHA-256 in hex}` | the bytes, `application/octet-stream` | `name`: to get it by |
  * | `GET /sessions/{id}/blobs/{name}` | | the bytes, `application/octet-stream`, with `Repr-Digest: sha-256=:…:` and `Libero-Session: {id}` |

@@ -58,7 +58,7 @@ export async function openStored(
   return session
 }
 
-/** Loads an existing session. `summary`: what the store has just told of it. */
+/** Loads an existing session. A caller that has just read its summary passes it, so that it is not read again. */
 export async function readSession(
   store: SessionStore,
   id: string,

@@ -20,7 +20,7 @@ export interface StoredSummary extends SessionDetails {
   readonly bytes: number
   /** Without regard to the lease. */
   readonly status: SessionStatus
-  /** The status without the parking, for the time after it. */
+  /** For a parked session: the status that it gets when it is unparked. */
   readonly statusBeneath?: SessionStatus
   /** A run has begun and not ended. */
   readonly isActive?: true
@@ -37,6 +37,10 @@ export interface StoredSummary extends SessionDetails {
   /** Accepted messages that no turn has delivered yet: the id and the number of each entry. */
   readonly undelivered: readonly (readonly [id: string, seq: number])[]
   readonly checkpoint?: number
+  /**
+   * Crashes of a process that held other sessions too, in runs without progress of this one: it may be the cause. 0 from the
+   * beginning of a run, absent once it has made progress.
+   */
   readonly suspicions?: number
 }
 
@@ -83,14 +87,16 @@ const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: En
   run_started(draft, { runId, processId }) {
     draft.isActive = true
     draft.runId = runId
+    draft.suspicions ??= 0
     delete draft.isAnswered
     if (typeof processId === 'string') draft.processId = processId
     else delete draft.processId
     setActiveStatus(draft)
   },
-  run_ended(draft, { runId, status, error, dropsTo, sharedCrash }) {
+  run_ended(draft, { runId, status, stop, error, dropsTo, sharedCrash }) {
     if (dropsTo !== undefined) draft.undelivered = draft.undelivered.filter(([, seq]) => seq > dropsTo)
-    if (sharedCrash) draft.suspicions = (draft.suspicions ?? 0) + 1
+    if (sharedCrash && draft.suspicions !== undefined) draft.suspicions++
+    if (stop !== 'crashed' && status !== 'left') delete draft.suspicions // its process has outlived the run
     if (!draft.isActive || runId !== draft.runId) return // a later run is under way
     delete draft.isActive
     setStatus(draft, statusAfter(status, error !== undefined))
@@ -182,7 +188,7 @@ function othersAsked({ asked = [] }: Draft, callId: string): NonNullable<StoredS
   return asked.filter(([id]) => id !== callId)
 }
 
-/** They stay when the run ends: a later run asks the same without a new request. */
+/** Requests stay here when the run ends: a later run waits for the same answer without a new request. */
 function setAsked(draft: Draft, asked: NonNullable<StoredSummary['asked']>): void {
   if (asked.length > 0) draft.asked = asked
   else delete draft.asked
@@ -193,7 +199,7 @@ function closeCall(draft: Draft, callId: string): void {
   const isWithin = (id: string): boolean => id === callId || id.startsWith(`${callId}.`) // or a call that it made
   setOpenCalls(draft, draft.openCalls?.filter((id) => id !== callId) ?? [])
   setAsked(draft, draft.asked?.filter(([id]) => !isWithin(id)) ?? [])
-  // The calls of a suspended run got their results otherwise: by a new message, or from the parent.
+  // All calls of a suspended run have results now, although no run continued it: a new message or the parent gave them.
   if (draft.openCalls || draft.isActive || draft.status !== 'waiting') return
   draft.status = 'idle'
   delete draft.isAnswered

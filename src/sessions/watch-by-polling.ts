@@ -4,6 +4,8 @@ import type { StoreChange } from '../core/store.ts'
 interface PollingOptions {
   readonly after?: number
   readonly signal: AbortSignal
+  /** Ends with the first poll that finds nothing new. */
+  readonly once?: boolean
   /**
    * Aborted when the store closes. Not joined with `signal`: Node keeps the result of `AbortSignal.any`, and with it all
    * listeners and so a whole session, until the next turn of the event loop.
@@ -22,10 +24,10 @@ interface PollingOptions {
  */
 export async function* watchByPolling(
   poll: (after: number) => Promise<StoreChange | undefined>,
-  { after = 0, signal, closing, clock, everyMs, subscribe }: PollingOptions,
+  { after = 0, signal, once = false, closing, clock, everyMs, subscribe }: PollingOptions,
 ): AsyncGenerator<StoreChange, void, undefined> {
-  let shown = new Set<string>()
-  let seen = after
+  let yieldedKeys = new Set<string>()
+  let lastSeq = after
   const waker = createWaker()
   const stopListening = subscribe?.(waker.notify)
   const signals = closing ? [signal, closing] : [signal]
@@ -34,14 +36,15 @@ export async function* watchByPolling(
   try {
     while (!isOver()) {
       waker.reset() // before polling, so that changes meanwhile cause another poll
-      const change = await poll(seen)
+      const change = await poll(lastSeq)
       if (isOver()) return
       const entries = change?.entries ?? []
-      const inbox = change?.inbox.filter((item) => !shown.has(item.clientKey)) ?? []
+      const inbox = change?.inbox.filter((item) => !yieldedKeys.has(item.clientKey)) ?? []
       // A key that left the inbox never comes back, so only the present keys are remembered.
-      if (change) shown = new Set(change.inbox.map((item) => item.clientKey))
-      seen = entries.at(-1)?.seq ?? seen
+      if (change) yieldedKeys = new Set(change.inbox.map((item) => item.clientKey))
+      lastSeq = entries.at(-1)?.seq ?? lastSeq
       if (entries.length > 0 || inbox.length > 0) yield { entries, inbox }
+      else if (once) return
       else await waker.wait(clock, everyMs)
     }
   } finally {
@@ -79,24 +82,5 @@ function createWaker(): Waker {
       })
       wakeUp = undefined
     },
-  }
-}
-
-/** Listeners for changes that this process makes to a session. */
-export class ChangeListeners {
-  readonly #listeners = new Map<string, Set<() => void>>()
-
-  /** Returns a function that removes the listener. */
-  add(id: string, listener: () => void): () => void {
-    const listeners = this.#listeners.get(id) ?? new Set()
-    this.#listeners.set(id, listeners.add(listener))
-    return () => {
-      listeners.delete(listener)
-      if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id)
-    }
-  }
-
-  notify(id: string): void {
-    for (const listener of this.#listeners.get(id) ?? []) listener()
   }
 }

@@ -29,27 +29,27 @@ export class WriteLease {
     return this.#held?.epoch
   }
 
-  async take(id: string, how: Pick<LeaseRequest, 'takeOver' | 'create'>): Promise<Lease> {
+  async take(id: string, options: Pick<LeaseRequest, 'takeOver' | 'create'>): Promise<Lease> {
     const { store, owner, ttlMs } = this.#options
     failpoint('lease.take.before')
-    const lease = await store.lease(id, { owner, ttlMs, ofProcess: true, ...how })
+    const lease = await store.lease(id, { owner, ttlMs, ofProcess: true, ...options })
     failpoint('lease.take.after')
     const held = { id, epoch: lease.epoch }
     this.#held = held
-    if (lease.lost) this.#endWith(lease.lost, held)
+    if (lease.lost) this.#reportWhenLost(lease.lost, held)
     else this.#renewLater(held)
     return lease
   }
 
-  /** The store renews the lease, and aborts the signal when it is lost. */
-  #endWith(lost: AbortSignal, held: { readonly id: string; readonly epoch: number }): void {
-    const end = (): void => {
+  /** For a store that renews leases itself: it aborts the signal when the lease is lost. */
+  #reportWhenLost(lost: AbortSignal, held: { readonly id: string; readonly epoch: number }): void {
+    const report = (): void => {
       if (this.#held === held) this.onLost?.(lost.reason as LeaseLostError)
     }
-    lost.addEventListener('abort', end, { once: true })
+    lost.addEventListener('abort', report, { once: true })
   }
 
-  /** Stops renewing it. For a session that was deleted, with its lease. */
+  /** Stops renewing the lease, without releasing it: it was deleted together with its session. */
   forget(): void {
     this.#stopRenewing?.()
     this.#stopRenewing = undefined

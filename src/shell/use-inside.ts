@@ -29,7 +29,8 @@ export function useInside(command: ReadCommand, program: string | undefined): Us
   if (texts.length === 1 && version.split(' ').includes(texts[0]!)) return 'reads'
   if (typeof readArguments(neutral, given) === 'object') return 'reads'
   const isScript = program === 'npm' && /^t/.test(texts[0] ?? '')
-  return typeof readArguments(reads, given) === 'object' && !isScript ? 'reads' : undefined
+  if (typeof readArguments(reads, given) === 'object' && !isScript) return 'reads'
+  return texts.join() === '--version' ? 'checks' : undefined
 }
 
 /** Programs that run others and do nothing else. */

@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import type { Run } from '../core/run.ts'
+import { headOf } from '../core/text.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { toolResultToText } from '../core/tool-output.ts'
 import { visibleName, withoutHidden } from '../platform/visible-text.ts'
@@ -151,7 +152,7 @@ const mostInstructions = 200_000
 
 function cut(text: string): string {
   if (text.length <= mostInstructions) return text
-  return `${text.slice(0, mostInstructions)}\n[cut: ${text.length - mostInstructions} more characters]`
+  return `${headOf(text, mostInstructions)}\n[cut: ${text.length - mostInstructions} more characters]`
 }
 
 function resourceList(resources: readonly string[]): string {

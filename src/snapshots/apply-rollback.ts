@@ -2,10 +2,11 @@ import { failpoint } from '../core/log.ts'
 import { type GitName, type GitRunner, nulNames, quoteName } from './git-runner.ts'
 import { markPath, type PathState } from './path-states.ts'
 import type { NamedPlan } from './plan-rollback.ts'
+import { ownerWord } from './tidy.ts'
 
-interface ApplyOptions {
+interface MoveOptions {
   readonly now: ReadonlyMap<GitName, PathState>
-  readonly token: string
+  readonly owner: string
   /** The time mark of the reading of `now`. */
   readonly mark: string
 }
@@ -14,26 +15,30 @@ interface ApplyOptions {
 const batchSize = 200
 
 /**
- * Applies a plan. Git writes the files into a folder beside them, from where each is moved to its place in one step: a file
- * is the old one or the new one at any time. What was created or written meanwhile is left alone. Links above a path are
- * checked just before; that can be raced.
+ * Git writes the files of a plan into a folder beside them. This needs the space: if it fails, nothing was changed. Rejects
+ * with `SnapshotsUnavailableError` then.
  */
-export async function applyRollback(git: GitRunner, plan: NamedPlan, options: ApplyOptions): Promise<void> {
-  const { now, token, mark } = options
-  const { restore, remove, makeFolders, dropFolders } = plan
+export async function stageFiles(git: GitRunner, { restore }: NamedPlan, owner: string): Promise<void> {
   const lines = restore.map(({ name, before }) => `${before.mode} ${before.id}\t${quoteName(name)}\n`)
-  await git.run(stageScript(token), { input: lines.join('') })
-  failpoint('rollback.staged')
+  await git.run(stageScript(owner), { input: lines.join('') })
+}
+
+/**
+ * Applies a plan: each staged file is moved to its place in one step, so it is the old one or the new one at any time. What
+ * was created or written meanwhile is left alone. Links above a path are checked just before; that can be raced.
+ */
+export async function moveFiles(git: GitRunner, plan: NamedPlan, { now, owner, mark }: MoveOptions): Promise<void> {
+  const { restore, remove, makeFolders, dropFolders } = plan
   const steps = [
     ...remove.map(({ name }) => `remove ./${name}`),
     ...restore.map(({ name }) => `${stepFor(now.get(name))} ./${name}`),
   ]
   for (let i = 0; i < steps.length; i += batchSize) {
-    await git.run(moveScript(token, mark), { input: nulNames(steps.slice(i, i + batchSize)) })
+    await git.run(moveScript(owner, mark), { input: nulNames(steps.slice(i, i + batchSize)) })
     failpoint('rollback.moved')
   }
   const folders = [...dropFolders.map((name) => `drop ./${name}`), ...makeFolders.map((name) => `make ./${name}`)]
-  await git.run(endScript(token, mark), { input: nulNames(folders) })
+  await git.run(endScript(owner, mark), { input: nulNames(folders) })
   failpoint('rollback.applied')
 }
 
@@ -43,27 +48,31 @@ function stepFor(there: PathState | undefined): 'clear' | 'replace' | 'create' {
 }
 
 /** Beside the files, as only a move inside of one file system is one step. Snapshots leave it out. */
-const stagePath = (token: string): string => `$folder/.libero-rollback.${token}`
+export const stagePath = (owner: string): string => `$folder/.libero-rollback.${ownerWord(owner)}`
 
-const stageScript = (token: string): string => `
+const stageScript = (owner: string): string => `
 lock
-rm -rf "$folder"/.libero-rollback.*
-mkdir "${stagePath(token)}" 2>/dev/null || unavailable "the folder $folder cannot be written"
-index=$private/tmp.${token}.index
-rm -f "$index"
+stage=${stagePath(owner)} t=$private/tmp.${ownerWord(owner)}
+index=$t.index
+rm -rf "$stage" "$t".*
+mkdir "$stage" 2>/dev/null || unavailable "the folder $folder cannot be written"
 ours update-index --index-info
-folder=${stagePath(token)}
-ours checkout-index --all --quiet
-rm -f "$index"
+folder=$stage
+if ! ours checkout-index --all --quiet 2>"$t.said"; then
+  read -r said <"$t.said" || :
+  rm -rf "$stage"
+  unavailable "the files to restore cannot be written beside the others: \${said:-git does not say why}"
+fi
+rm -f "$t".*
 `
 
 /**
  * A folder is removed with its last file. A file that was written after the states were read is left alone: it is in no
  * snapshot. A file keeps its permissions, except that it can be executed or not as before.
  */
-const moveScript = (token: string, mark: string): string => `
+const moveScript = (owner: string, mark: string): string => `
 lock
-looked=${markPath(mark)} stage=${stagePath(token)} xargs -0 sh -c '
+looked=${markPath(mark)} stage=${stagePath(owner)} xargs -0 sh -c '
 for given; do
   path=\${given#* } step=\${given%% *}
   above=$path
@@ -98,7 +107,7 @@ done
 ' sh
 `
 
-const endScript = (token: string, mark: string): string => `
+const endScript = (owner: string, mark: string): string => `
 lock
 xargs -0 sh -c '
 for given; do
@@ -109,5 +118,5 @@ for given; do
   esac
 done
 ' sh
-rm -rf "${stagePath(token)}" "${markPath(mark)}"
+rm -rf "${stagePath(owner)}" "${markPath(mark)}"
 `

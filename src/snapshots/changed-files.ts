@@ -26,7 +26,7 @@ export async function countChanges(
   token: string,
 ): Promise<readonly ChangedFile[]> {
   if (changes.length === 0) return []
-  const counted = await git.run(`ours diff-tree -r --no-renames --numstat ${await treesOf(git, changes, token)}\n`)
+  const counted = await compare(git, changes, { token, script: 'differences --numstat' })
   const lines = new Map(counted.split('\n').filter(Boolean).map(readCount))
   return changes
     .map((change) => ({ path: shownName(change.name), kind: kindOf(change), ...lines.get(change.name) }))
@@ -39,31 +39,44 @@ export async function diffOf(
   change: NamedChange,
   { token, mostBytes }: { readonly token: string; readonly mostBytes: number },
 ): Promise<FileDiff> {
-  const trees = await treesOf(git, [change], token)
-  const options = '-r -p --no-renames --no-ext-diff --no-textconv --no-color'
-  const printed = await git.run(`ours diff-tree ${options} ${trees} | head -c ${mostBytes + 1}\n`)
-  const isCut = Buffer.byteLength(printed) > mostBytes
+  const options = '-p --no-ext-diff --no-textconv --no-color'
+  // In a file, so that bytes are counted: what is no UTF-8 is longer as a text.
+  const script = `differences ${options} | head -c ${mostBytes + 1} >"$t.diff"; wc -c <"$t.diff"; cat "$t.diff"`
+  const [size, ...rest] = (await compare(git, [change], { token, script })).split('\n')
+  const printed = rest.join('\n')
+  const isCut = Number(size) > mostBytes
   return { diff: isCut ? printed.slice(0, printed.lastIndexOf('\n') + 1) : printed, isCut }
 }
 
-/** Trees that have nothing but the files before and after. */
-async function treesOf(git: GitRunner, changes: readonly NamedChange[], token: string): Promise<string> {
-  const treeOf = async (side: 'before' | 'after'): Promise<string> => {
-    const entries = changes.flatMap(({ name, [side]: entry }) => (entry ? [entryLine(name, entry)] : []))
-    return (await git.run(treeScript(`${token}.${side}`), { input: entries.join('') })).trim()
-  }
-  return `${await treeOf('before')} ${await treeOf('after')}`
+/** Runs a script that prints `differences` between two trees that have nothing but the files before and after. */
+function compare(
+  git: GitRunner,
+  changes: readonly NamedChange[],
+  { token, script }: { readonly token: string; readonly script: string },
+): Promise<string> {
+  const entries = (['before', 'after'] as const).flatMap((side) =>
+    changes.flatMap(({ name, [side]: entry }) => (entry ? [`${side} ${entryLine(name, entry)}`] : [])),
+  )
+  return git.run(comparison(token) + script, { input: entries.join('') })
 }
 
 const entryLine = (name: GitName, { mode, id }: Entry): string => `${mode} ${id}\t${quoteName(name)}\n`
 
-const treeScript = (token: string): string => `
+/** No ref has the trees, so another process that prunes would remove them: it waits for the lock. */
+const comparison = (token: string): string => `
 setup
-index=$private/tmp.${token}.index
-rm -f "$index"
-ours update-index --index-info
-ours write-tree
-rm -f "$index"
+lock
+t=$private/tmp.${token}
+trap 'rm -f "$t".*; unlock' EXIT
+cat >"$t.entries"
+treeOf() {
+  index=$t.$1.index
+  sed -n "s/^$1 //p" "$t.entries" | ours update-index --index-info
+  ours write-tree
+}
+before=$(treeOf before)
+after=$(treeOf after)
+differences() { ours diff-tree -r --no-renames "$@" "$before" "$after"; }
 `
 
 /** `3<tab>1<tab>name`, or dashes for what is no text. */

@@ -72,9 +72,13 @@ class RunSnapshots {
   }
 
   async #begin(session: Session): Promise<void> {
-    const interrupted = await finishInterrupted(session, this.#files).catch((error) => this.#fail(messageOf(error)))
-    if (interrupted) this.#options.onInterrupted?.(interrupted)
-    for (const id of this.#isUnavailable ? [] : await leftUnfinished(session, this.#files).catch(() => []))
+    // Asked once for all sessions: a script costs the start of its processes, and there is rarely a rollback.
+    const owners = await this.#files.unfinished().catch(() => undefined)
+    if (owners?.includes(session.id) ?? true) {
+      const interrupted = await finishInterrupted(session, this.#files).catch((error) => this.#fail(messageOf(error)))
+      if (interrupted) this.#options.onInterrupted?.(interrupted)
+    }
+    for (const id of this.#isUnavailable ? [] : await leftUnfinished(session, owners ?? []).catch(() => []))
       this.#options.onInterrupted?.({ outcome: 'unfinished', session: id })
     await this.#take('prompt')
   }
@@ -82,11 +86,13 @@ class RunSnapshots {
   async #take(moment: 'prompt' | 'call' | 'end'): Promise<void> {
     if (this.#isUnavailable) return
     const { session, cancellation } = this.#run
-    const taken = await this.#files.take({
-      owner: session!.id,
-      tidy: moment === 'end',
-      ...(moment !== 'end' && { signal: cancellation.signal }),
-    })
+    const signal = moment === 'end' ? undefined : cancellation.signal
+    const taken = await this.#files
+      .take({ owner: session!.id, tidy: moment === 'end', ...(signal && { signal }) })
+      .catch((error) => {
+        if (signal?.aborted) throw error
+        return { unavailable: messageOf(error) } // as where the run has removed the folder
+      })
     if ('unavailable' in taken) await this.#fail(taken.unavailable)
     else await this.#note({ moment, snapshot: taken })
   }

@@ -22,7 +22,8 @@ interface FileHistoryOptions extends SnapshotOptions {
 /** The snapshots of a folder, opened on first use. */
 export class FileHistory {
   readonly #options: FileHistoryOptions
-  #opening: Promise<Opened> | undefined
+  #snapshots: Promise<FileSnapshots> | undefined
+  #handle: Promise<ExecutionHandle> | undefined
   /** Why no snapshot could be taken. */
   unavailable: string | undefined
 
@@ -44,31 +45,41 @@ export class FileHistory {
 
   /** Removes the snapshots of sessions, of every folder. */
   async forget(sessionIds: readonly string[]): Promise<void> {
-    this.#opening ??= this.#open()
-    const { handle } = await this.#opening
     const { forgetSnapshots } = await import('./tidy.ts')
-    await forgetSnapshots(sessionIds, { ...this.#options, handle })
+    await forgetSnapshots(sessionIds, { ...this.#options, handle: await this.#open() })
   }
 
   async snapshots(): Promise<FileSnapshots> {
-    this.#opening ??= this.#open()
-    return (await this.#opening).snapshots
+    this.#snapshots ??= this.#create().catch((error) => {
+      this.#snapshots = undefined
+      throw error
+    })
+    return this.#snapshots
   }
 
+  /** What is used later opens it again: an agent that ends closes it, and a caller or another agent may go on. */
   async close(): Promise<void> {
-    const opened = await this.#opening?.catch(() => undefined)
-    if (opened) await this.#options.execution.destroy(opened.handle)
+    const handle = await this.#handle?.catch(() => undefined)
+    this.#handle = undefined
+    if (handle) await this.#options.execution.destroy(handle)
   }
 
-  async #open(): Promise<Opened> {
+  async #create(): Promise<FileSnapshots> {
     const { execution } = this.#options
-    const handle = await execution.spawn()
     const { createFileSnapshots } = await import('./file-snapshots.ts')
-    return { snapshots: createFileSnapshots({ ...this.#options, handle }), handle }
+    return createFileSnapshots({
+      ...this.#options,
+      handle: await this.#open(),
+      execution: {
+        type: execution.type,
+        ...(execution.capabilities && { capabilities: execution.capabilities }),
+        exec: async (_, command, options) => execution.exec(await this.#open(), command, options),
+      },
+    })
   }
-}
 
-interface Opened {
-  readonly snapshots: FileSnapshots
-  readonly handle: ExecutionHandle
+  #open(): Promise<ExecutionHandle> {
+    this.#handle ??= this.#options.execution.spawn()
+    return this.#handle
+  }
 }

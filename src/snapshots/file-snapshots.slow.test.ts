@@ -13,6 +13,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -88,6 +89,23 @@ describe('D047 files are restored to before a turn', () => {
     expect(picture(repo.root)).not.toEqual(state)
     expect((await files.rollback(undo)).conflicts).toEqual([])
     expect(picture(repo.root)).toEqual(state)
+  })
+})
+
+describe('the difference of a file', () => {
+  test('WB03 is whole if it fits in bytes, whatever its encoding, else cut after a line; nothing of it stays', async () => {
+    const repo = repository({ a: '1\n' })
+    const { files } = await open(repo.root)
+    const before = await taken(files)
+    writeFileSync(join(repo.root, 'a'), Buffer.from('\u00fc\u00fc\u00fc\n'.repeat(50), 'latin1'))
+    const work = [{ before, after: await taken(files) }]
+    const whole = await files.diff(work, { path: 'a', mostBytes: 400 })
+    expect(whole).toMatchObject({ isCut: false, diff: expect.stringMatching(/@@\n-1\n(\+\ufffd{3}\n){50}$/) })
+    const cut = await files.diff(work, { path: 'a', mostBytes: 200 })
+    expect(cut).toMatchObject({ isCut: true, diff: expect.stringMatching(/@@\n-1\n(\+\ufffd{3}\n){1,49}$/) })
+    expect(await files.changes(work)).toEqual([{ path: 'a', kind: 'changed', added: 50, removed: 1 }])
+    const [own = ''] = readdirSync(store())
+    expect(readdirSync(join(store(), own)).filter((name) => /lock|tmp/.test(name))).toEqual([])
   })
 })
 
@@ -217,6 +235,29 @@ describe('kinds of files', () => {
     expect(picture(repo.root)).toEqual(state)
     await files.rollback(result.undo)
     expect(readlinkSync(at('dangling'))).toBe('plain')
+  })
+
+  test('CK16 CK08 a file and an empty folder change places, as do a link and a folder; folders in empty folders come back', async () => {
+    const repo = repository({ file: '1', 'd/x': '2' })
+    const at = (name: string): string => join(repo.root, name)
+    symlinkSync('d', at('link'))
+    mkdirSync(at('empty/.in/this'), { recursive: true })
+    const { files } = await open(repo.root)
+    const [before, first] = [await taken(files), picture(repo.root)]
+    for (const name of ['file', 'link', 'empty']) rmSync(at(name), { recursive: true })
+    mkdirSync(at('file'))
+    mkdirSync(at('other/one'), { recursive: true })
+    repo.write({ 'link/y': '3' })
+    const [after, second] = [await taken(files), picture(repo.root)]
+    const back = await files.rollback({ before, after })
+    expect(back).toMatchObject({ conflicts: [], failed: [], deleted: ['link/y', 'file/', 'other/', 'other/one/'] })
+    expect([picture(repo.root), readdirSync(at('empty/.in')), existsSync(at('other'))]).toEqual([
+      first,
+      ['this'],
+      false,
+    ])
+    expect(await files.rollback(back.undo)).toMatchObject({ conflicts: [], failed: [] })
+    expect([picture(repo.root), readdirSync(at('file')), readdirSync(at('other'))]).toEqual([second, [], ['one']])
   })
 
   test('CK16 names with spaces, quotes, newlines, dashes, and bytes that are no UTF-8', async () => {
@@ -514,6 +555,18 @@ describe('where a folder is', () => {
     expect(picture(root)).toEqual({ a: '644 1' })
   })
 
+  test('CK12 in a damaged repository, whatever is damaged', async () => {
+    for (const damaged of ['index', 'HEAD', 'config']) {
+      const repo = repository({ a: '1' })
+      writeFileSync(join(repo.root, '.git', damaged), '[[[ nonsense')
+      const { files } = await open(repo.root)
+      const before = await taken(files)
+      repo.write({ a: 'x', new: 'y' })
+      const { restored, deleted } = await files.rollback({ before, after: await taken(files) })
+      expect([damaged, restored, deleted]).toEqual([damaged, ['a'], ['new']])
+    }
+  })
+
   test('CK12 outside of a repository, and in a folder that its repository ignores', async () => {
     for (const root of [scratch(), ignoredFolder()]) {
       writeFileSync(join(root, 'x'), '1')
@@ -583,10 +636,12 @@ describe('snapshots', () => {
       repo.write({ a: randomBytes(50_000).toString('hex'), [`b${i}`]: `${i}` })
       last = await taken(files, { tidy: true })
       const [folder = ''] = readdirSync(store())
-      const kilobytes = execFileSync('du', ['-sk', join(store(), folder, 'objects')], { encoding: 'utf8' }).split(
-        '\t',
-      )[0]
-      expect([i, Number(kilobytes) * 1024 <= maxBytes]).toEqual([i, true])
+      const objects = join(store(), folder, 'objects')
+      const inFiles = readdirSync(objects, { recursive: true, encoding: 'utf8' })
+        .map((name) => lstatSync(join(objects, name)))
+        .filter((one) => one.isFile())
+        .reduce((sum, { blocks }) => sum + blocks * 512, 0)
+      expect([i, inFiles <= maxBytes]).toEqual([i, true])
       if (i === 7) expect((await files.plan(before, last)).delete).toEqual(['b7'])
     }
   })
@@ -633,21 +688,23 @@ describe('snapshots', () => {
   })
 })
 
-test('CK18 a snapshot whose script is killed before or after a git process has the files that are there, not those of the last one', async () => {
+test('CK18 a snapshot whose script is killed before or after one of its processes has the files that are there, not those of the last one', async () => {
   const repo = repository({ a: '0', b: '0' })
   const [bin, victim] = [scratch(), join(scratch(), 'victim')]
-  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
-  const script = `#!/bin/sh
+  for (const name of ['git', 'mv']) {
+    const program = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
+    const script = `#!/bin/sh
 when=never what=none
 [ ! -f '${victim}' ] || read -r when what <'${victim}'
-case " $* " in *" $what "*) rm '${victim}' ;; *) exec '${git}' "$@" ;; esac
-[ $when = before ] || '${git}' "$@" >/dev/null
+case " ${name} $* " in *" $what "*) rm '${victim}' ;; *) exec '${program}' "$@" ;; esac
+[ $when = before ] || '${program}' "$@" >/dev/null
 kill -9 0
 `
-  writeFileSync(join(bin, 'git'), script, { mode: 0o755 })
+    writeFileSync(join(bin, name), script, { mode: 0o755 })
+  }
   const { files } = await open(repo.root, {}, { PATH: `${bin}:${process.env.PATH}` })
   await taken(files)
-  for (const what of ['diff-files', 'update-index', 'write-tree', 'commit-tree', 'update-ref'])
+  for (const what of ['diff-files', 'update-index', 'write-tree', 'commit-tree', 'mv'])
     for (const when of ['before', 'after']) {
       repo.write({ a: `${when} ${what}` })
       writeFileSync(victim, `${when} ${what}\n`)
@@ -702,6 +759,39 @@ test('CK19 a few changed, new and removed files are in a snapshot after one comm
   }
 })
 
+test('CK20 a snapshot reads each file and each folder once, with three git processes where nothing changed and six where files did', async () => {
+  const repo = repository({ a: '1', 'dir/b': '2' })
+  const trace = join(store(), '..', `trace-${process.pid}`)
+  const { files } = await open(repo.root, {}, { GIT_TRACE2: trace })
+  const commands = async (): Promise<string[]> => {
+    rmSync(trace, { force: true })
+    await taken(files)
+    return [...readFileSync(trace, 'utf8').matchAll(/ cmd_name (\S+)/g)].map(([, name = '']) => name).sort()
+  }
+  await commands()
+  const looking = ['diff-files', 'ls-files', 'rev-parse']
+  expect(await commands()).toEqual(looking)
+  repo.write({ a: '3', 'dir/b': '4' })
+  expect(await commands()).toEqual([...looking, 'commit-tree', 'update-index', 'write-tree'].sort())
+})
+
+test('CK16 settings of git by which a person lets it overlook changes do not hide them from a snapshot', async () => {
+  const repo = repository({ a: '1' })
+  repo.write({ 'GIT~1': '1' })
+  const settings = join(scratch(), 'gitconfig')
+  writeFileSync(settings, '[core]\nignoreStat = true\ntrustctime = false\ncheckStat = minimal\nprotectNTFS = true\n')
+  const { files } = await open(repo.root, {}, { GIT_CONFIG_GLOBAL: settings })
+  const longAgo = new Date('2020-01-01')
+  utimesSync(join(repo.root, 'a'), longAgo, longAgo)
+  const before = await taken(files)
+  await new Promise((resolve) => setTimeout(resolve, 1100)) // git may compare the time of a change in whole seconds only
+  repo.write({ a: '2' })
+  utimesSync(join(repo.root, 'a'), longAgo, longAgo)
+  rmSync(join(repo.root, 'GIT~1'))
+  const { restored } = await files.rollback({ before, after: await taken(files) })
+  expect([restored, readFileSync(join(repo.root, 'a'), 'utf8')]).toEqual([['GIT~1', 'a'], '1'])
+})
+
 test('the index of a large folder is in two files; without one of them it is created again', async () => {
   const repo = repository({})
   repo.write(Object.fromEntries(Array.from({ length: 1100 }, (_, i) => [`d${i % 9}/f${i}`, `${i}`])))
@@ -743,13 +833,15 @@ describe('CK11 a rollback that is cut off', () => {
     turn()
     const after = await taken(files)
     const [done, changed] = [{ a: '644 1', 'dir/b': '755 2', c: '644 3' }, picture(repo.root)]
-    const steps = ['mv -f "$private/journal', 'mkdir "$folder/.libero-rollback', 'for given', 'drop*', 'write-tree']
+    const steps = ['mv -f "$private/journal', 'mkdir "$stage"', 'for given', 'drop*', 'write-tree']
     for (const [i, step] of steps.entries()) {
       let isBegun = false
+      let isDead = false
       const dying: Pick<ExecutionContext, 'exec'> = {
         async exec(...args) {
           if (args[1].includes('journal')) isBegun = true
-          if (isBegun && args[1].includes(step)) throw new Error('power cut')
+          isDead ||= isBegun && args[1].includes(step)
+          if (isDead) throw new Error('power cut')
           return execution.exec(...args)
         },
       }

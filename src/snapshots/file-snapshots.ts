@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { failpoint } from '../core/log.ts'
-import { applyRollback } from './apply-rollback.ts'
+import { moveFiles, stageFiles } from './apply-rollback.ts'
 import { type ChangedFile, countChanges, diffOf, type FileDiff } from './changed-files.ts'
 import { type ChangesOfWork, changesOf, type Work } from './changes-of-work.ts'
 import { composeChanges } from './compose-changes.ts'
@@ -16,6 +16,7 @@ import {
   shownName,
   unquoteName,
 } from './git-runner.ts'
+import { claimFolder, endJournal, journalOwners, readJournal, type Undoing, writeJournal } from './journal.ts'
 import { type Entry, type PathState, readPathStates } from './path-states.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -82,6 +83,8 @@ interface RollbackRequest {
   readonly force?: boolean
   /** Plain data, for `interrupted`. */
   readonly detail?: unknown
+  /** Whether a process works on the session that has claimed the same folder: its rollback is under way, and this one is refused. */
+  readonly isAtWork?: (owner: string) => Promise<boolean>
   /** Called with the snapshot from before, when everything is prepared and nothing is changed; if it rejects, nothing will be, and `end` is the caller's. */
   readonly commit?: (before: Snapshot) => Promise<void>
 }
@@ -192,8 +195,9 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
 
   async function rollback(
     work: readonly Work[],
-    { owner, force = false, detail, commit }: RollbackRequest,
+    { owner, force = false, detail, isAtWork = async () => false, commit }: RollbackRequest,
   ): Promise<RollbackResult> {
+    await claimFolder(git, owner, isAtWork)
     const undoable = await snap(owner)
     const undoing = await composed(work, force)
     const saved = force ? await entriesOf(undoable) : undefined
@@ -204,10 +208,14 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       return { name, ...(before && { before }), ...(typeof there === 'object' && { after: there }) }
     })
     const { leftOut, folders, edited } = undoing
-    const journal: Journal = { owner, undo: undoable, detail, undoing: { changes, leftOut, folders, edited } }
     failpoint('rollback.planned')
-    await git.run(writeJournalScript(owner), { input: JSON.stringify(journal) })
+    await writeJournal(git, { owner, undo: undoable, detail, undoing: { changes, leftOut, folders, edited } })
     failpoint('rollback.begun')
+    await stageFiles(git, plan, owner).catch(async (error) => {
+      await endJournal(git, owner).catch(() => {}) // the next run does it
+      throw error
+    })
+    failpoint('rollback.staged')
     await commit?.(undoable)
     return apply(owner, { plan, now, mark, undoable })
   }
@@ -216,11 +224,13 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     owner: string,
     { plan, now, mark, undoable }: Planned & { readonly mark: string; readonly undoable: Snapshot },
   ): Promise<RollbackResult> {
-    await applyRollback(git, plan, { now, token: newToken(), mark })
+    await moveFiles(git, plan, { now, owner, mark })
     const all = [...plan.restore, ...plan.remove]
     const names = all.map(({ name }) => name)
     const then = await readPathStates(git, names, { ...limits, token: newToken() })
-    const isBack = ({ name, before }: NamedChange): boolean => isAt(then.get(name), before)
+    // Behind a link that was restored, it is gone.
+    const isGone = (name: GitName): boolean => foldersAbove(name).some((above) => typeof then.get(above) === 'object')
+    const isBack = ({ name, before }: NamedChange) => isAt(then.get(name), before) || (!before && isGone(name))
     const after = await snap(owner)
     return {
       restored: [...plan.restore.filter(isBack).map(pathOf), ...plan.makeFolders.map(shownName)],
@@ -231,27 +241,14 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     }
   }
 
-  async function readJournal(owner: string): Promise<Journal | undefined> {
-    const text = await git.run(`cat "${journalPath(owner)}" 2>/dev/null || :\n`)
-    return text.trim() === '' ? undefined : (JSON.parse(text) as Journal)
-  }
-
-  async function unfinished(): Promise<readonly string[]> {
-    const journals = (await git.run(readJournalsScript)).split('\n').filter(Boolean)
-    return journals.map((text) => (JSON.parse(text) as Journal).owner)
-  }
-
-  async function end(owner: string): Promise<void> {
-    await git.run(`rm -f "${journalPath(owner)}"\n`)
-  }
-
   async function finish(owner: string): Promise<RollbackResult> {
-    const journal = await readJournal(owner)
+    const journal = await readJournal(git, owner)
     if (!journal) throw new Error(`there is no rollback to finish for ${owner}`)
     const { undo, undoing } = journal
     const mark = newToken()
     const begun = new Set(undoing.changes.map(({ name }) => name))
     const { plan, now } = await planned(undoing, { mark, begun })
+    await stageFiles(git, plan, owner)
     return apply(owner, { plan, now, mark, undoable: undo })
   }
 
@@ -279,38 +276,12 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
         }
       }),
     rollback: (work, request) => serially(() => rollback(work, request)),
-    interrupted: (owner) => serially(() => readJournal(owner)),
-    unfinished: () => serially(unfinished),
+    interrupted: (owner) => serially(() => readJournal(git, owner)),
+    unfinished: () => serially(() => journalOwners(git)),
     finish: (owner) => serially(() => finish(owner)),
-    end: (owner) => serially(() => end(owner)),
+    end: (owner) => serially(() => endJournal(git, owner)),
   }
 }
-
-/** What a rollback undoes. */
-interface Undoing {
-  readonly changes: readonly NamedChange[]
-  readonly edited: readonly GitName[]
-  readonly leftOut: readonly GitName[]
-  readonly folders: { readonly before: readonly GitName[]; readonly after: readonly GitName[] }
-}
-
-/** Written before the first file is changed; each change has what was there then as `after`. */
-interface Journal {
-  readonly owner: string
-  readonly undo: Snapshot
-  readonly detail: unknown
-  readonly undoing: Undoing
-}
-
-const journalPath = (owner: string): string => `$private/journal.${ownerWord(owner)}`
-const writeJournalScript = (owner: string): string =>
-  `cat >"${journalPath(owner)}.new"\nmv -f "${journalPath(owner)}.new" "${journalPath(owner)}"\n`
-
-const readJournalsScript = `
-for one in "$private"/journal.*; do
-  case $one in *.new) ;; *) [ ! -f "$one" ] || { cat "$one"; echo; } ;; esac
-done
-`
 
 interface PlanOptions {
   /** What the snapshot taken before contains: files that were changed since are overwritten if it has them. */

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { existsSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
 import { placeholderMark } from '../platform/placeholder-mark.ts'
 
@@ -40,6 +42,8 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
         throw new SnapshotsUnavailableError(
           `the execution context "${execution.type}" runs no commands; snapshots need a POSIX shell and git where the tools run`,
         )
+      // The script would find that too, but two processes cost as much as all that a short run does.
+      if (execution.type === 'process') refuseWholeHome(folder ?? handle.cwd)
       const printed = { stdout: '', stderr: '' }
       const result = await execution.exec(handle, settings + prelude + script, {
         ...(folder !== undefined && { cwd: folder }),
@@ -70,6 +74,14 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
 
 const mostOutput = 64 * 1024 * 1024
 
+function refuseWholeHome(folder: string): void {
+  const real = existsSync(folder) ? realpathSync(folder) : folder
+  if (real === '/' || real === homedir()) throw new SnapshotsUnavailableError(tooLarge(real))
+}
+
+const tooLarge = (folder: string): string =>
+  `snapshots of the whole folder ${folder} would be too large; work in a folder of a project`
+
 /** Where snapshots are kept, and which files are. */
 export function settingsOf({ store, exclude = [] }: Pick<GitRunnerOptions, 'store' | 'exclude'>): string {
   if (store !== undefined && !store.startsWith('/'))
@@ -88,10 +100,17 @@ othersIn() (
 `
 }
 
+/** Git names a folder without files, and not the folders in it; they are added. */
 const withoutPlaceholders = `
+within() {
+  for f in "$1"*/ "$1".[!.]*/ "$1"..?*/; do
+    if [ -d "$f" ] && [ ! -L "\${f%/}" ]; then printf "%s\\0" "\${f#./}"; within "$f"; fi
+  done
+}
 for p; do
   case $p in */) for mark in "./\${p}${placeholderMark}"*; do [ ! -d "$mark" ] || continue 2; done ;; esac
   printf "%s\\0" "$p"
+  case $p in */) [ -n "$(find "./$p" ! -type d -print -quit 2>/dev/null)" ] || within "./$p" ;; esac
 done`
 
 /**
@@ -110,11 +129,12 @@ cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
 command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to restore files'
 user() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true "$@"; }
 folder=$PWD
-case $folder in / | "$home") unavailable "snapshots of the whole folder $folder would be too large; work in a folder of a project" ;; esac
+case $folder in / | "$home") unavailable "${tooLarge('$folder')}" ;; esac
 case $store/ in /.libero/* | "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
 top=$folder prefix= excludes= tracked=
-if facts=$(user rev-parse --is-inside-work-tree --show-toplevel --git-path info/exclude --git-path index --show-prefix \
-  --is-inside-work-tree 2>/dev/null); then
+# Not by the function, which would be one more process in a substitution.
+if facts=$(git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true rev-parse --is-inside-work-tree --show-toplevel \
+  --git-path info/exclude --git-path index --show-prefix --is-inside-work-tree 2>/dev/null); then
   { read -r inside; read -r top; read -r excludes; read -r tracked; read -r prefix; read -r again; } <<end
 $facts
 end
@@ -148,7 +168,7 @@ makeObjectFolders() {
   mkdir -p "$@"
 }
 setup() {
-  [ ! -f "$private/ready.2" ] || return 0
+  [ ! -f "$private/ready.3" ] || return 0
   (umask 077 && mkdir -p "$private/refs" "$private/objects" "$private/info") 2>/dev/null ||
     unavailable "the folder $private cannot be written"
   case $(cd -P "$private" && pwd)/ in "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
@@ -157,6 +177,7 @@ setup() {
     printf '[core]\nrepositoryformatversion = 0\nbare = false\nfilemode = true\nsymlinks = true\nquotePath = true\n'
     printf 'hooksPath = /dev/null\nfsmonitor = false\nuntrackedCache = false\nsplitIndex = false\nsafecrlf = false\n'
     printf 'autocrlf = false\nlooseCompression = 1\nlogAllRefUpdates = false\nsparseCheckout = false\nignoreCase = %s\n' $ignorecase
+    printf 'ignoreStat = false\ntrustctime = true\ncheckStat = default\nprotectNTFS = false\nprotectHFS = false\n'
     printf '[index]\nsparse = false\n[splitIndex]\nsharedIndexExpire = 1.hour.ago\n[gc]\nauto = 0\n[pack]\ncompression = 1\n'
   } >"$private/config"
   printf '* -text -ident !filter !eol !working-tree-encoding\n' >"$private/info/attributes"
@@ -165,7 +186,7 @@ setup() {
   rm -f "$private/last" "$private/tracked"
   ours read-tree --empty
   makeObjectFolders
-  : >"$private/ready.2"
+  : >"$private/ready.3"
 }
 locked=
 holder=
@@ -192,7 +213,10 @@ lock() {
   done
   locked=true
   trap unlock EXIT
-  for left in "$private"/*.lock "$@"; do [ ! -e "$left" ] || rm -f "$left"; done
+  for left in "$private"/*.lock "$@"; do
+    # An index of its own is that of a script which needs no lock, and may be at work.
+    case $left in "$private"/tmp.*) ;; *) [ ! -e "$left" ] || rm -f "$left" ;; esac
+  done
 }
 `
 

@@ -63,7 +63,9 @@ export function planRollback(facts: PlanFacts): NamedPlan {
     restore,
     remove,
     conflicts,
-    makeFolders: before.filter((name) => !after.includes(name)).filter(isAt('nothing')),
+    makeFolders: before
+      .filter((name) => !after.includes(name))
+      .filter((name) => isAt('nothing')(name) || goes.has(name.slice(0, -1))),
     dropFolders: after.filter((name) => !before.includes(name)).filter(isAt('folder')),
   }
 }

@@ -17,10 +17,10 @@ others >"$t.others" &
 listing=$!
 changed() { atTop -c core.quotePath=false diff-files --line-prefix=/ --relative --name-status "$@" -- .; }
 changed >"$t.status"
-# Files that the repository has although it ignores them.
+# Files that the repository has although it ignores them; none, if its index is damaged.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
   : >"$private/tracked.new"
-  user ls-files -z --cached --ignored --exclude-standard >"$t.tracked"
+  user ls-files -z --cached --ignored --exclude-standard >"$t.tracked" 2>/dev/null || : >"$t.tracked"
   [ -s "$t.tracked" ] || mv -f "$private/tracked.new" "$private/tracked"
 fi
 ${commitAtOnceScript(options)}

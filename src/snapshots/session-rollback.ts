@@ -128,7 +128,7 @@ interface Reporting {
 }
 
 async function finishFirst(session: Session, files: FileSnapshots, { onInterrupted }: Reporting): Promise<void> {
-  const interrupted = await finishInterrupted(session, files)
+  const interrupted = await finishInterrupted(session, files).catch(refuse)
   if (interrupted) onInterrupted?.(interrupted)
 }
 
@@ -152,11 +152,10 @@ export async function finishInterrupted(
   return { outcome: 'finished', session: session.id, files: result }
 }
 
-/** The other sessions that left a rollback of the same folder unfinished. The process of each is dead, or is not known. */
-export async function leftUnfinished(session: Session, files: FileSnapshots): Promise<readonly string[]> {
+/** Those of the given sessions, without this one, whose rollback no process continues: it is dead, or is not known. */
+export async function leftUnfinished(session: Session, owners: readonly string[]): Promise<readonly string[]> {
   const left: string[] = []
-  for (const id of await files.unfinished())
-    if (id !== session.id && !(await session.store?.find(id))?.isHeld) left.push(id)
+  for (const id of owners) if (id !== session.id && !(await session.store?.find(id))?.isHeld) left.push(id)
   return left
 }
 
@@ -188,8 +187,9 @@ async function apply(
     return {}
   }
   const owner = session.id
+  const isAtWork = async (other: string): Promise<boolean> => (await session.store?.find(other))?.isHeld === true
   const { undo, ...result } = await files
-    .rollback(work, { owner, force, detail: { id }, commit })
+    .rollback(work, { owner, force, detail: { id }, isAtWork, commit })
     .catch(async (error) => {
       if (isLogged) throw error
       // A store may fail after it has written: what is in the log counts, and the next run finishes it.

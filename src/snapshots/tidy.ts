@@ -13,7 +13,7 @@ export const tidyScript = ({ keep, maxBytes }: { readonly keep: number; readonly
 lock
 find "$private" \\( -name 'tmp.*' -o -name 'sharedindex_*' \\) -mtime +0 -exec rm -rf {} +
 all() { ours for-each-ref --format='%(refname) %(objectname)' --sort=-committerdate refs/snapshots/; }
-size() { du -sk "$private/objects" | { read -r kilobytes rest; echo "$kilobytes"; }; }
+size() { ours count-objects -v | awk '/^size/ { kilobytes += $2 } END { print kilobytes }'; }
 newest() {
   all | awk -v keep="$1" '!seen[$2]++ { count++ } count > keep { print "delete " $1 }' | ours update-ref --stdin
 }
@@ -47,7 +47,7 @@ export async function forgetSnapshots(
 const forgetScript = (owners: readonly string[]): string => `
 for one in "$store"/*/; do
   [ -d "$one/refs" ] || continue
-  for owner in ${owners.join(' ')}; do rm -rf "$one/refs/snapshots/$owner" "$one/journal.$owner"; done
+  for owner in ${owners.join(' ')}; do rm -rf "$one/refs/snapshots/$owner" "$one/journal.$owner" "$one/claim.$owner"; done
   [ -n "$(ls -A "$one/refs/snapshots" 2>/dev/null)" ] || [ -L "$one/lock" ] || rm -rf "$one"
 done
 `

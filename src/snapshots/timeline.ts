@@ -118,9 +118,7 @@ export class Timeline {
 
   /** Why the last run that could take no snapshot took none. */
   get unavailable(): string | undefined {
-    const notes = this.pieces.flatMap((piece) => piece.notes.map(({ note }) => note))
-    const last = notes.findLast((note) => 'unavailable' in note)
-    return last && 'unavailable' in last ? last.unavailable : undefined
+    return this.pieces.map(reasonIn).findLast((why) => why !== undefined)
   }
 
   rollbackOf(id: string): Piece | undefined {
@@ -146,9 +144,10 @@ export class Timeline {
       if (!before) return []
       const after = piece.after ?? firstOf(this.pieces.slice(i + 1)) ?? now
       if (after) return [{ before, after }]
+      const why = reasonIn(piece)
       throw new RollbackRefusedError(
         'cut_off',
-        'the last run was cut off, so the changes since its last snapshot may be its own or those of others; with force all of them are undone',
+        `${why === undefined ? 'the last run was cut off' : `no snapshot could be taken at the end of the last run (${why})`}, so the changes since its last snapshot may be its own or those of others; with force all of them are undone`,
       )
     })
   }
@@ -160,14 +159,20 @@ const rollbackWork = ({ rollback, after: end }: Piece, now?: Snapshot): readonly
 }
 
 /** The files at the first moment of a run after an entry; undefined if it changed no files after that entry. */
-function firstAfter({ notes }: Piece, seq: number): Snapshot | undefined {
-  const missing = notes.find(({ note }) => 'unavailable' in note)?.note
+function firstAfter(piece: Piece, seq: number): Snapshot | undefined {
+  const { notes } = piece
+  const why = reasonIn(piece)
   const first = notes.find((one) => one.seq > seq && 'moment' in one.note)?.note
-  // Calls are noted before they are made.
-  const hasCalls = notes.some((one) => one.seq > seq && 'moment' in one.note && one.note.moment !== 'prompt')
-  if (missing && 'unavailable' in missing)
-    throw new RollbackRefusedError('not_kept', `the files were not kept there: ${missing.unavailable}`)
+  if (!first && why !== undefined) throw new RollbackRefusedError('not_kept', `the files were not kept there: ${why}`)
+  // Calls are noted before they are made, and so is why none was noted.
+  const hasCalls = notes.some(({ seq: at, note }) => at > seq && !('moment' in note && note.moment === 'prompt'))
   return hasCalls && first && 'snapshot' in first ? first.snapshot : undefined
+}
+
+/** Why no snapshots were taken in the rest of a run. */
+function reasonIn({ notes }: Piece): string | undefined {
+  const last = notes.findLast(({ note }) => 'unavailable' in note)?.note
+  return last && 'unavailable' in last ? last.unavailable : undefined
 }
 
 function firstOf(pieces: readonly Piece[]): Snapshot | undefined {

@@ -1,3 +1,4 @@
+import { cutText } from '../core/text.ts'
 import { within as orTimeout } from '../core/waiting.ts'
 
 /** One requirement on every implementation of an interface. Any test runner can run it: `test(one.name, one.run)`. */
@@ -55,5 +56,5 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 function shown(value: unknown): string {
   const text = isObject(value) || typeof value === 'string' ? JSON.stringify(value) : String(value)
-  return text.length > 200 ? `${text.slice(0, 197)}…` : text
+  return cutText(text, 200)
 }

@@ -1,16 +1,11 @@
-import type { Clock } from '../core/clock.ts'
 import type { ClaimOptions, Dispatcher, Job } from '../durable/dispatcher.ts'
 import type { PostgresTransaction } from '../sessions/postgres-store.ts'
 import { check, checkEqual } from './contract.ts'
-
-/** A clock that a test can advance. */
-export interface TestClock extends Clock {
-  advance(ms: number): Promise<void>
-}
+import type { FakeClock } from './fake-clock.ts'
 
 /** What the cases of the dispatcher contract use. */
 export interface Scene {
-  readonly clock: TestClock
+  readonly clock: Omit<FakeClock, 'pending'>
   readonly first: Dispatcher
   /** Another worker's dispatcher for the same jobs, or the same one. */
   readonly second: Dispatcher

@@ -1,26 +1,25 @@
+import { sleep } from '../core/waiting.ts'
 import type { Dispatcher, Job } from '../durable/dispatcher.ts'
 import type { PostgresTransaction } from '../sessions/postgres-store.ts'
 import { type ContractCase, check, checkEqual } from './contract.ts'
-import { dispatcherCases, type Scene, type TestClock, transactionCases } from './dispatcher-contract-cases.ts'
-import { fakeClock } from './fake-clock.ts'
-
-export type { TestClock } from './dispatcher-contract-cases.ts'
+import { dispatcherCases, type Scene, transactionCases } from './dispatcher-contract-cases.ts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
 
 /**
  * The requirements on a dispatcher. `make` creates one without jobs for each case, which uses `clock` for the time. A claim that
  * is not kept must have lapsed after ten times `extendEveryMs`.
  */
 export function dispatcherContract(
-  make: (clock: TestClock) => Dispatcher | Promise<Dispatcher>,
+  make: (clock: Omit<FakeClock, 'pending'>) => Dispatcher | Promise<Dispatcher>,
   {
     clock: makeClock = () => fakeClock(1_700_000_000_000),
     again,
     transaction,
   }: {
     /** The clock of a case, for a dispatcher whose time is that of a server. */
-    readonly clock?: () => TestClock
+    readonly clock?: () => Omit<FakeClock, 'pending'>
     /** A dispatcher for the same jobs as the last one of `make`, as another process would create it. */
-    readonly again?: (clock: TestClock) => Dispatcher | Promise<Dispatcher>
+    readonly again?: (clock: Omit<FakeClock, 'pending'>) => Dispatcher | Promise<Dispatcher>
     /** Runs `work` in a transaction of the dispatcher's database. Without it, wakes in transactions are not checked. */
     readonly transaction?: (work: (sql: PostgresTransaction) => Promise<unknown>) => Promise<unknown>
   } = {},
@@ -43,7 +42,7 @@ export function dispatcherContract(
 }
 
 function sceneOf(
-  clock: TestClock,
+  clock: Omit<FakeClock, 'pending'>,
   first: Dispatcher,
   second: Dispatcher,
   transaction: Scene['transaction'] = async () => {},
@@ -61,7 +60,7 @@ function sceneOf(
       return jobs
     },
     async eventually(isTrue, what) {
-      for (let tries = 0; tries < 150 && !isTrue(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
+      for (let tries = 0; tries < 150 && !isTrue(); tries++) await sleep(20)
       check(isTrue(), what)
     },
   }

@@ -2,9 +2,6 @@ import type { ClassifiedError, ModelEvent, ModelReply, ModelRequest, Provider, S
 import { deepFreeze, type TurnUsage } from '../core/turn.ts'
 import { type ContractCase, check, checkEqual, within } from './contract.ts'
 
-/** The required parts of a request; the rest gets defaults. */
-export type ContractRequest = Partial<ModelRequest> & Pick<ModelRequest, 'messages'>
-
 /**
  * The requirements on a provider. `make` creates one for each case, which may get several requests. Its backend, for
  * instance a fake one, answers the given requests as described.
@@ -17,11 +14,11 @@ export function providerContract(
     failing,
   }: {
     /** Answered with a text of several words, preferably in several pieces. */
-    readonly text: ContractRequest
+    readonly text: Pick<ModelRequest, 'messages'> & Partial<ModelRequest>
     /** Answered with one or more tool calls that have arguments. Without it, calls are not checked. */
-    readonly toolCall?: ContractRequest
+    readonly toolCall?: Pick<ModelRequest, 'messages'> & Partial<ModelRequest>
     /** A request that fails. Without it, failures are not checked. */
-    readonly failing?: ContractRequest
+    readonly failing?: Pick<ModelRequest, 'messages'> & Partial<ModelRequest>
   },
 ): ContractCase[] {
   const cases = {
@@ -31,6 +28,8 @@ export function providerContract(
   }
   return Object.entries(cases).map(([name, runCase]) => ({ name, run: async () => runCase(await make()) }))
 }
+
+type ContractRequest = Parameters<typeof providerContract>[1]['text']
 
 type ProviderCases = Record<string, (provider: Provider) => Promise<void>>
 

@@ -8,17 +8,6 @@ import { RecordedRequests, replayProvider } from './cassette/replay-provider.ts'
 import { RecordedTools, replayTool } from './cassette/replay-tool.ts'
 import { mapTools } from './record.ts'
 
-export interface ReplayOptions {
-  /** Time and ids after the end of the tape. */
-  readonly clock?: Clock
-  readonly newId?: () => string
-  /** How long to wait for the next recorded item before the replay fails. Default 5 s of real time. */
-  readonly stallTimeoutMs?: number
-  /** How many model requests are answered from the tape; after that `goOnWith` answers, with real tools, time and ids. */
-  readonly until?: number
-  readonly goOnWith?: Provider
-}
-
 /** Plays a recording back to the same agent. */
 export interface Replay {
   /** Call it in the order of the recording. Only the `view` of the real provider is used, if it has one. */
@@ -39,7 +28,19 @@ export interface Replay {
  * request or tool input that differs fails the run with a `ReplayError` that shows the difference. Prompts, steering and
  * aborts must be given again.
  */
-export function replay(cassette: string, options: ReplayOptions = {}): Replay {
+export function replay(
+  cassette: string,
+  options: {
+    /** Time and ids after the end of the tape. */
+    readonly clock?: Clock
+    readonly newId?: () => string
+    /** How long to wait for the next recorded item before the replay fails. Default 5 s of real time. */
+    readonly stallTimeoutMs?: number
+    /** How many model requests are answered from the tape; after that `goOnWith` answers, with real tools, time and ids. */
+    readonly until?: number
+    readonly goOnWith?: Provider
+  } = {},
+): Replay {
   const { until, goOnWith } = checked(options)
   const tape = readCassette(cassette)
   const player = new Player(tape, options)
@@ -66,6 +67,8 @@ export function replay(cassette: string, options: ReplayOptions = {}): Replay {
     },
   }
 }
+
+type ReplayOptions = NonNullable<Parameters<typeof replay>[1]>
 
 function checked(options: ReplayOptions): ReplayOptions {
   const { until, goOnWith } = options

@@ -89,6 +89,27 @@ export const inboxCases: Record<string, StoreCase> = {
     checkEqual(watcher.entries, [entry(1)], 'the entries it got')
   },
 
+  async 'a watch with "once" gets what is there, and ends'(store) {
+    const stop = new AbortController()
+    const collect = async (inboxOnly: boolean): Promise<unknown[]> => {
+      const got: unknown[] = []
+      for await (const { entries, inbox } of store.watch('s', { signal: stop.signal, inboxOnly, once: true }))
+        got.push(...entries, ...inbox)
+      return got
+    }
+    const watchOnce = (inboxOnly: boolean) =>
+      within(timeoutMs, collect(inboxOnly), 'a watch with "once"').catch((error) => {
+        stop.abort()
+        throw error
+      })
+    checkEqual(await watchOnce(false), [], 'what a session has that does not exist')
+    await write(store, 's', 2)
+    checkEqual(await watchOnce(true), [], 'an empty inbox')
+    await store.send('s', item('k1', 'waiting'))
+    checkEqual(await watchOnce(false), [entry(1), entry(2), item('k1', 'waiting')], 'entries and messages')
+    checkEqual(await watchOnce(true), [item('k1', 'waiting')], 'the messages')
+  },
+
   async 'a watcher of a session that is deleted learns so'(store, advance) {
     const epoch = await write(store, 's', 2)
     const [watcher, mailOnly] = [new Watcher(store, 's'), new Watcher(store, 's', 2, undefined, true)]

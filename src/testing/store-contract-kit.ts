@@ -1,5 +1,6 @@
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
+import { sleep } from '../core/waiting.ts'
 import { check, within } from './contract.ts'
 
 /** One case of the store contract. */
@@ -106,7 +107,7 @@ export async function until(
   for (let tries = 0; tries < 200 && !isDone(); tries++) {
     await advance(250)
     // A store may need real time, for a server or a disk.
-    if (tries > 20) await new Promise((resolve) => setTimeout(resolve, 5))
+    if (tries > 20) await sleep(5)
   }
   check(isDone(), `a watcher waits for ${what} in vain`)
 }

@@ -28,6 +28,10 @@ describe('the store contract catches, of reading', () => {
         'ST15 a watcher for the inbox alone gets every message and no entry',
         (good) => ({ ...good, watch: (id, { inboxOnly: _, ...options }) => good.watch(id, options) }),
       ],
+      'a watcher that waits although it is asked once': [
+        'a watch with "once" gets what is there, and ends',
+        (good) => ({ ...good, watch: (id, { once: _, ...options }) => good.watch(id, options) }),
+      ],
     } satisfies Mutants<SessionStore>,
     contractOf,
   )

@@ -23,55 +23,57 @@ interface AllowedEdits {
 
 /**
  * Makes the edits that were allowed, each on its own: one that cannot be made does not stop the others. The person saw
- * each edit on the result of all edits before it, denied ones included. An edit that now finds its text elsewhere, or
- * would change other lines than the person saw, is not made.
+ * each edit applied to the result of all edits before it, denied ones included. An edit that would now change other lines
+ * than the person saw is not made.
  */
 export async function applyAllowed(
   before: string,
   inputs: readonly EditInput[],
   decisions: readonly EditDecision[],
-  tools: EditFunctions,
+  functions: EditFunctions,
 ): Promise<AllowedEdits> {
   const appliedEdits: EditSummary[] = []
   const outcomes: EditOutcome[] = []
   let text = before
-  /** With all edits so far, as the person saw it. */
-  let shown = before
+  /** The text with all edits so far, as the person saw it. */
+  let shownText = before
   for (const [i, input] of inputs.entries()) {
     const { decision, note } = decisions[i]!
-    const seen = tools.apply(shown, input)
-    const result = decision === 'deny' ? undefined : await applyAsShown(text, input, { shown, seen }, tools)
-    if (seen.type === 'replaced') shown = seen.text
+    const shownResult = functions.apply(shownText, input)
+    const shown = { text: shownText, result: shownResult }
+    const result = decision === 'deny' ? undefined : await applyAsShown(text, input, shown, functions)
+    if (shownResult.type === 'replaced') shownText = shownResult.text
     outcomes.push(result ? outcomeOf(result) : { outcome: 'denied', ...(note && { reason: note }) })
     if (result?.type === 'replaced') {
       const { text: edited, ...edit } = result
       appliedEdits.push(edit)
       text = edited
     }
-    await tools.yieldIfDue()
+    await functions.yieldIfDue()
   }
   return { type: 'applied', text, appliedEdits, outcomes }
 }
 
+/** An edit as the person saw it. */
 interface ShownEdit {
-  /** The text before the edit, as the person saw it. */
-  readonly shown: string
-  readonly seen: Replaced | NotReplaced
+  /** The text before the edit. */
+  readonly text: string
+  readonly result: Replaced | NotReplaced
 }
 
 async function applyAsShown(
   text: string,
   input: EditInput,
-  { shown, seen }: ShownEdit,
+  shown: ShownEdit,
   { apply, diffOf }: EditFunctions,
 ): Promise<Replaced | NotReplaced> {
-  if (shown === text) return seen
+  if (shown.text === text) return shown.result
   const result = apply(text, input)
-  if (seen.type === 'refused') return result
+  if (shown.result.type === 'refused') return result
   if (result.type === 'refused') return { ...result, reason: `${result.reason}\n${afterDenied}` }
   const linesOf = async (before: string, after: string): Promise<string> =>
     changedLines((await diffOf(before, after, { context: 0, maxChars: Number.POSITIVE_INFINITY })).diff)
-  if ((await linesOf(text, result.text)) === (await linesOf(shown, seen.text))) return result
+  if ((await linesOf(text, result.text)) === (await linesOf(shown.text, shown.result.text))) return result
   return { type: 'refused', reason: `it would change other lines than those that were allowed. ${afterDenied}` }
 }
 

@@ -26,26 +26,25 @@ const schema = {
   required: ['question'],
 }
 
-export interface AskUserOption {
-  readonly label: string
-  readonly description?: string
-}
-
-export interface AskUserInput {
-  readonly question: string
-  readonly options?: readonly AskUserOption[]
-  /** Several options may be chosen. */
-  readonly multiSelect?: boolean
-  /** Default true: a free-text answer is allowed too. */
-  readonly allowFreeform?: boolean
-}
-
 /** A tool with which the model asks the user a question. */
 export function createAskUserTool({
   onRequest = askThroughAgent,
 }: {
   /** Puts the question to a person. The model receives the returned text or object. Default: asks through the agent. */
-  readonly onRequest?: (input: AskUserInput, ctx: ToolContext) => unknown
+  readonly onRequest?: (
+    input: {
+      readonly question: string
+      readonly options?: readonly {
+        readonly label: string
+        readonly description?: string
+      }[]
+      /** Several options may be chosen. */
+      readonly multiSelect?: boolean
+      /** Default true: a free-text answer is allowed too. */
+      readonly allowFreeform?: boolean
+    },
+    ctx: ToolContext,
+  ) => unknown
 } = {}): ToolDef {
   return createInteractionTool<AskUserInput>({
     name: 'ask_user',
@@ -72,6 +71,8 @@ function checkQuestion(input: Record<string, unknown>): ToolCheck | undefined {
   if (wrong >= 0) return { valid: false, error: `options[${wrong}] needs a "label", a short text to choose` }
   return { valid: true, input: { ...input, options: read } }
 }
+
+export type AskUserInput = Parameters<NonNullable<NonNullable<Parameters<typeof createAskUserTool>[0]>['onRequest']>>[0]
 
 async function askThroughAgent(input: AskUserInput, ctx: ToolContext): Promise<string> {
   const { interact, signal, callId, answer } = ctx

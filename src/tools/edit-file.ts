@@ -53,7 +53,7 @@ export async function editFile(
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
 ): Promise<EditsOutcome> {
-  // Set while `changeFile` runs, unless an earlier attempt of this call had written the file: then it asks for no change.
+  // `changeFile` calls the function below, which sets the plan, unless an earlier attempt of this call has written the file.
   const computed: { plan?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
@@ -179,13 +179,13 @@ async function computeEdits(
   const { replaceText } = await import('./matching/replace.ts')
   const options: ReplaceOptions = {
     display: file.decodeForDisplay,
-    // The limit is in bytes; used as a limit in characters it is a cheap early check, because each character is at least one byte.
+    // The real limit is in bytes. A text of more characters than that is too large in any case, and is refused early.
     maxLength: maxEditableBytes,
     reportLines: inputs.length === 1,
   }
   const replace: Replace = (text, edit) => replaceText(text, edit, options)
   const apply: Apply = (text, input) => applyEdit(file, text, input, replace)
-  const yieldIfDue = yielderOf(signal)
+  const yieldIfDue = createYielder(signal)
   const diffOf = (before: string, after: string, more?: DiffOptions): Promise<CountedDiff> =>
     countedDiff(path, file.decodeForDisplay(before), file.decodeForDisplay(after), more)
   const result = decisions
@@ -225,7 +225,7 @@ export const allowsPerEditDecisions = ({ length }: readonly EditInput[]): boolea
   length > 1 && length <= maxDecidedEdits
 
 /** A function that yields to the event loop if it last did so more than `maxBlockMs` ago. */
-function yielderOf(signal: AbortSignal): () => Promise<void> {
+function createYielder(signal: AbortSignal): () => Promise<void> {
   let lastYieldAt = performance.now()
   return async () => {
     if (performance.now() - lastYieldAt < maxBlockMs) return
@@ -250,13 +250,13 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // The file mixes encodings. This place is known to be UTF-8 only if old_string has non-ASCII characters, which match as
-  // UTF-8. If old_string is ASCII, it is unknown how to encode non-ASCII text in new_string.
+  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. If old_string has non-ASCII characters and is found, the
+  // place is UTF-8. If old_string is ASCII, it is unknown how to encode non-ASCII characters of new_string.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',
       reason:
-        'new_string has non-ASCII characters, and parts of the file are not UTF-8, so their encoding here is unknown; use a command instead',
+        'parts of the file are not UTF-8, so it is unknown how to encode the non-ASCII characters of new_string; use a command instead',
     }
   const result = replace(text, { old: file.encodeAsFileText(old_string), new: file.encodeAsFileText(new_string), all })
   if (result.type === 'replaced' || !old_string.includes('\uFFFD')) return result

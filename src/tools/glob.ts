@@ -3,23 +3,25 @@ import { folderKey } from './approval-keys.ts'
 import { formatResult } from './search/format-result.ts'
 import { GlobProblem } from './search/glob-pattern.ts'
 import { type PathFilterSpec, strictFilter } from './search/path-filter.ts'
-import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/query.ts'
-import { createSearcher, joinPath, resolveFolder, resolveRoot, type SearcherOptions } from './search/searcher.ts'
+import { checkNumbers, pageOf, pageProperties } from './search/query.ts'
+import { createSearcher, joinPath, resolveFolder, resolveRoot } from './search/searcher.ts'
 
 const description = `Finds files by their path: \`**/*.ts\` in all folders, \`src/*.{ts,tsx}\` directly in src, \`*.md\` directly in \`path\`.
 Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
 Left out are folders themselves, \`.git\`, links, and what a \`.gitignore\` leaves out unless \`path\`, or the beginning of the pattern, names that folder. Hidden files are found.`
 
-export interface GlobInput extends PageInput {
-  readonly pattern: string
-  readonly path?: string
-}
-
 /** The time for the call beyond the limit of the search. */
 const graceMs = 10_000
 
 /** A tool that finds files by a glob, with ripgrep if it is installed. */
-export function createGlobTool(options: SearcherOptions = {}): ToolDef {
+export function createGlobTool(
+  options: {
+    /** The ripgrep program; `false` for none. Default: the one of `@vscode/ripgrep`, or `rg` on the PATH. */
+    readonly ripgrep?: string | false
+    /** Milliseconds; a longer search returns what it has found. Default 50,000. */
+    readonly limitMs?: number
+  } = {},
+): ToolDef {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
   return {

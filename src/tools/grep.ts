@@ -1,10 +1,11 @@
 import type { JsonSchema, ToolCheck, ToolDef } from '../core/tool.ts'
 import { folderKey } from './approval-keys.ts'
+import type { createGlobTool } from './glob.ts'
 import { formatResult } from './search/format-result.ts'
 import { GlobProblem, splitGlobs } from './search/glob-pattern.ts'
 import { everyPath, looseFilter, type PathFilterSpec } from './search/path-filter.ts'
 import { checkNumbers, type PageInput, pageOf, pageProperties, type SearchQuery } from './search/query.ts'
-import { createSearcher, joinPath, resolveFolder, resolveRoot, type SearcherOptions } from './search/searcher.ts'
+import { createSearcher, joinPath, resolveFolder, resolveRoot } from './search/searcher.ts'
 
 const description = `Searches in files for a regular expression, in ripgrep's dialect: no look-around, no backreferences, and braces that are meant as such are escaped (\`interface\\{\\}\`).
 Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
@@ -37,7 +38,7 @@ const modes: Readonly<Record<OutputMode, SearchQuery['mode']>> = {
 const graceMs = 10_000
 
 /** A tool that searches files, with ripgrep if it is installed. */
-export function createGrepTool(options: SearcherOptions = {}): ToolDef {
+export function createGrepTool(options: Parameters<typeof createGlobTool>[0] = {}): ToolDef {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
   return {

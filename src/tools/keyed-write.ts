@@ -28,7 +28,7 @@ export interface CurrentFile {
  */
 export type Change = (current: CurrentFile | undefined) => Promise<Uint8Array | ReportedChange | 'no change'>
 
-/** New content with what the tool will tell of it, which a later attempt finds if this one is interrupted. */
+/** New content, and a report about it that a later attempt of the call gets if this one is interrupted. */
 interface ReportedChange {
   readonly content: Uint8Array
   /** Plain JSON. */
@@ -127,7 +127,9 @@ async function prepareWrite(
   const planned = plannedWriteOf(ctx)
   if (planned && open && (await wasWritten(planned, open)))
     return {
-      ...{ outcome: 'written by earlier attempt', isNew: planned.before === null, file: await touched(touch, open) },
+      outcome: 'written by earlier attempt',
+      isNew: planned.before === null,
+      file: await touched(touch, open),
       ...(planned.report !== undefined && { report: planned.report }),
     }
   const beforeId = open ? await digestOfFile(open) : null
@@ -210,7 +212,7 @@ async function write(
   current: FileInfo | undefined,
 ): Promise<void> {
   const { execution, handle } = ctx
-  // `openFile` makes up stamps for contexts that have none; these must not be sent to `writeFile`.
+  // If the execution context has no stamps, `openFile` invents one, which must not be sent to `writeFile`.
   const hasStamps = execution.openFile !== undefined || execution.stat !== undefined
   const ifStamp = current ? current.stamp : null
   try {
@@ -224,7 +226,7 @@ async function touched({ path, access }: FileTouch, file: OpenFile): Promise<Tou
   return { path, access, key: file.info.key, digest: await digestOfFile(file) }
 }
 
-/** Its digest is that of the content written here: the file may have changed since. */
+/** The file after the write. Its digest is computed from the written content, because the file may have changed since. */
 async function writtenFile(ctx: ChangeContext, touch: FileTouch, content: Uint8Array): Promise<TouchedFile> {
   const { path } = touch
   try {

@@ -17,13 +17,6 @@ A number and a tab in front of a line are not part of the file, nor is the note 
 /** Enough to recognize an image, see `imageInfo`. */
 const headBytes = 65_536
 
-export interface ReadFileInput {
-  readonly path: string
-  readonly offset?: number
-  readonly limit?: number
-  readonly maxBytes?: number
-}
-
 /** A tool that reads files page by page, in any execution context. */
 export function createReadFileTool({
   limit = 2000,

@@ -43,7 +43,7 @@ export function waitForTurn(queue: Queue, signal: AbortSignal): Promise<void> {
 
 /** Lets everything else that is due run, timers included; throws if the signal has aborted by then. */
 export async function yieldToEventLoop(signal: AbortSignal): Promise<void> {
-  // The first may come before the timers, the second does not.
+  // The first `setImmediate` may run before the timers that are due; the second runs after them.
   for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve))
   signal.throwIfAborted()
 }

@@ -33,12 +33,6 @@ export interface SpawnPreset extends ChildPreset {
   readonly model?: string
 }
 
-export interface SpawnInput {
-  readonly task: string
-  readonly context?: string
-  readonly preset?: string
-}
-
 /** A tool that runs a child agent with everything its parent has, unless told otherwise. */
 export function createSpawnTool(options: SpawnOptions = {}): ToolDef {
   const { presets = {}, maxDepth = 3 } = options

@@ -1,6 +1,7 @@
 import { show } from '../core/behavior.ts'
 import { messageOf } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest.ts'
+import { headOf } from '../core/text.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
 import type { PublicAnswer, PublicWeb } from '../platform/public-web.ts'
@@ -37,12 +38,6 @@ export interface WebFetchOptions {
   /** For the whole call. Default 30,000. */
   readonly timeoutMs?: number
   readonly userAgent?: string
-}
-
-export interface WebFetchInput {
-  readonly url: string
-  readonly extractText?: boolean
-  readonly offset?: number
 }
 
 /** A tool that fetches pages of the public web. */
@@ -172,13 +167,11 @@ async function readable(html: string, url: string, signal: AbortSignal): Promise
   }
 }
 
-/** Does not cut surrogate pairs. */
 function part(text: string, isCut: boolean, { offset, maxCharacters }: Shown): string {
   if (offset >= text.length)
     return text === '' ? '(no text)' : `(the text has ${text.length} characters and ends before ${offset})`
-  let end = Math.min(text.length, offset + maxCharacters)
-  if (end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1]!)) end--
-  const shown = text.slice(offset, end)
+  const shown = headOf(text.slice(offset), maxCharacters)
+  const end = offset + shown.length
   if (end < text.length)
     return `${shown}\n\n(characters ${offset + 1}-${end} of ${text.length}; go on with offset=${end})`
   return isCut ? `${shown}\n\n(the page is longer than what was read of it)` : shown

@@ -218,20 +218,19 @@ export async function runApp(options: AppOptions): Promise<void> {
   const fail = (error: unknown): void => app.print(messageOf(error), 'failure')
 
   /** A key that opens something counts once: the code of viewers is loaded, and they read, before they take the keyboard. */
-  let isOpening = false
-  function openOnce(open: () => Promise<void>): void {
-    if (isOpening) return
-    isOpening = true
+  const opening = new Set<string>()
+  /** A command that the person bound to a key may take long, and does not hold the viewers. */
+  function openOnce(what: 'bound command' | 'viewer', open: () => Promise<void>): void {
+    if (opening.has(what)) return
+    opening.add(what)
     open()
       .catch(fail)
-      .finally(() => {
-        isOpening = false
-      })
+      .finally(() => opening.delete(what))
   }
   const press = createKeyActions({
     ...{ chat, composer, now, send },
-    command: (line) => openOnce(() => options.submit({ text: line }, app, 'steer')),
-    open: (view) => openOnce(() => options.openView(view, app)),
+    command: (line) => openOnce('viewer', () => options.submit({ text: line }, app, 'steer')),
+    open: (view) => openOnce('viewer', () => options.openView(view, app)),
     keep: (text) => history.add(text, 'draft'),
     editExternally() {
       app
@@ -266,7 +265,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     const key = meaningOf(pressed)
     if (!key) return
     if ('command' in key) {
-      openOnce(() => options.submit({ text: key.command }, app, 'steer'))
+      openOnce('bound command', () => options.submit({ text: key.command }, app, 'steer'))
       return
     }
     if (key.type === 'focus') {

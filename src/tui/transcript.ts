@@ -11,7 +11,6 @@ import { createThoughtView } from './rows/thought-view.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
 import { own } from './terminal/marks.ts'
 import type { Paint } from './terminal/paint.ts'
-import { markPrompt } from './terminal/prompt-marks.ts'
 
 interface TranscriptOptions {
   readonly paint: Paint
@@ -58,7 +57,7 @@ export function createTranscript(options: TranscriptOptions) {
       if (before?.kind === 'call' && before.id === row.id && before.result) return
       if (row.state !== 'streaming') answer.flush()
       printer.lines(calls.show(row))
-    } else print(chunkOf(row))
+    } else if (before?.id !== row.id) print(chunkOf(row)) // a view that was read anew has the same rows
   }
 
   /** Lines follow each other; a block has a blank line before and after it. */
@@ -209,3 +208,14 @@ function isStreaming({ rows, fold }: SessionView, id: string): boolean {
   const row = rows.at(fold.committed)
   return row?.kind === 'answer' && row.id === id
 }
+
+/**
+ * The rows of a message with the marks of shell integration (OSC 133), by which terminals jump from prompt to prompt and
+ * select the output of one. What follows the message is its output.
+ */
+function markPrompt(rows: readonly string[]): string[] {
+  return rows.map((row, i) => `${i === 0 ? promptBegins : ''}${row}${i === rows.length - 1 ? outputBegins : ''}`)
+}
+
+const promptBegins = '\x1b]133;A\x1b\\'
+const outputBegins = '\x1b]133;C\x1b\\'

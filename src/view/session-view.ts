@@ -1,9 +1,8 @@
 import type { LogEntry } from '../core/log.ts'
 import type { SessionDetails, SessionStatus } from '../core/session-summary.ts'
 import type { TurnUsage } from '../core/turn.ts'
-import type { ChildSessionEvent, GapEvent } from '../events/event-queue.ts'
+import type { ChildSessionEvent, SessionEvent } from '../events/event-queue.ts'
 import type { AgentEvent, ChildEvent, DurableEvent, ProvisionalEvent } from '../events/events.ts'
-import type { SnapshotEvent } from '../events/live-feed.ts'
 import { foldEntry } from './fold-entry.ts'
 import { foldSnapshot, foldStream } from './fold-stream.ts'
 import { PersistentList } from './persistent-list.ts'
@@ -117,10 +116,7 @@ export const emptyView: SessionView = Object.freeze({
 })
 
 /** The view after an event. An entry that the view has already changes nothing; one that comes too early is an error. */
-export function foldEvent(
-  view: SessionView,
-  event: AgentEvent | SnapshotEvent | GapEvent | ChildSessionEvent,
-): SessionView {
+export function foldEvent(view: SessionView, event: AgentEvent | SessionEvent | ChildSessionEvent): SessionView {
   if (event.durable) return foldOwn(view, event)
   if (event.type === 'child') return foldChild(view, event)
   if (event.type === 'snapshot') return foldSnapshot(view, event)

@@ -1,19 +1,16 @@
 import type { LogEntry } from '../core/log.ts'
 import { emptyView, foldEntries, type SessionView } from './session-view.ts'
 
-/** The view of a session at any of its entries. */
-export interface ViewHistory {
-  /** The view after entry `seq`. Folds only the entries since the nearest kept view. */
-  at(seq: number): Promise<SessionView>
-}
-
 /**
  * `read` gives the entries with numbers above `after` and up to `to`, in their order. A view of every 500th entry is kept;
  * these share their rows, so that they cost little.
  */
 export function createViewHistory(
   read: (after: number, to: number) => readonly LogEntry[] | Promise<readonly LogEntry[]>,
-): ViewHistory {
+): {
+  /** The view after entry `seq`. Folds only the entries since the nearest kept view. */
+  at(seq: number): Promise<SessionView>
+} {
   const kept: SessionView[] = [emptyView]
 
   return {

@@ -1,25 +1,27 @@
 import type { LiberoServer } from '../server/create-server.ts'
-import { checkHostGuard, guardHost, type HostGuardOptions } from '../server/host-guard.ts'
+import { checkHostGuard, guardHost } from '../server/host-guard.ts'
 import { problemOf } from '../server/problem.ts'
 import { htmlHeaders, staticHeaders } from './page-headers.ts'
 
-export interface WebPageOptions extends Pick<HostGuardOptions, 'allowedHosts'> {
+/** The page of Libero for a browser: sessions, what waits for a person, agents, logs, costs, rules and tools. */
+export function createWebPage({
+  server,
+  basePath = '',
+  allowedHosts,
+  renderers,
+}: {
+  /** Names by which a browser may call the page, as in `ServerOptions`. */
+  readonly allowedHosts?: readonly string[]
   /** The server that the page talks to, below the same `basePath`. */
   readonly server: Pick<LiberoServer, 'fetch'>
   /** The path before the page and the routes, such as `/libero`. Default: empty. */
   readonly basePath?: string
   /** The text of a JavaScript module that adds renderers to the page; see `RendererKit`. */
   readonly renderers?: string
-}
-
-/** The page and its server under one address. */
-export interface WebPage {
+}): {
   /** Answers requests for the page, and passes those for the server on to it. Never rejects. */
   fetch(request: Request): Promise<Response>
-}
-
-/** The page of Libero for a browser: sessions, what waits for a person, agents, logs, costs, rules and tools. */
-export function createWebPage({ server, basePath = '', allowedHosts, renderers }: WebPageOptions): WebPage {
+} {
   if (typeof server?.fetch !== 'function') throw new TypeError('createWebPage needs a server, as createServer makes it')
   if (basePath !== '' && !/^(\/[\w.~-]+)+$/.test(basePath))
     throw new TypeError(
@@ -30,6 +32,13 @@ export function createWebPage({ server, basePath = '', allowedHosts, renderers }
   if (renderers !== undefined && typeof renderers !== 'string')
     throw new TypeError(`renderers is the text of a JavaScript module, got ${typeof renderers}; read the file first`)
   let files: Promise<ReadonlyMap<string, PageFile>> | undefined
+  const load = (): Promise<ReadonlyMap<string, PageFile>> => {
+    files ??= loadFiles(basePath, renderers).catch((error: unknown) => {
+      files = undefined // the next request tries again
+      throw error
+    })
+    return files
+  }
 
   return {
     async fetch(request) {
@@ -39,12 +48,11 @@ export function createWebPage({ server, basePath = '', allowedHosts, renderers }
         guardHost(request, guard)
         if (request.method !== 'GET' && request.method !== 'HEAD')
           return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
-        const all = await (files ??= loadFiles(basePath, renderers))
+        const all = await load()
         const isFile = path.startsWith('/assets/')
         const file = all.get(isFile ? path : '/index.html')
         return file ? await answer(request, file) : new Response('There is no such file', { status: 404 })
       } catch (error) {
-        files = undefined
         const problem = problemOf(error)
         if (problem) return problem.toResponse()
         console.error('libero web:', error)

@@ -55,12 +55,26 @@ export class BackgroundWork {
   /** Continues the work that ended processes left, now and whenever it is found later. */
   async start(): Promise<void> {
     await this.resumeAll()
-    const { agents, clock, onError } = this.#options
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
+    const { agents, clock } = this.#options
     if (agents.isClosed) return
-    const again = (): void =>
-      void this.start().catch((cause) => onError(new Error('agents could not be looked at', { cause })))
     this.#stopLooking?.()
-    this.#stopLooking = clock.timer(lookEveryMs, again)
+    this.#stopLooking = clock.timer(lookEveryMs, () => void this.#lookAgain())
+  }
+
+  async #lookAgain(): Promise<void> {
+    const { agents, onError } = this.#options
+    try {
+      await this.resumeAll()
+    } catch (cause) {
+      const next = `this is tried again in ${lookEveryMs / 1000} s`
+      if (!agents.isClosed)
+        onError(new Error(`agents with unfinished work could not be looked for; ${next}`, { cause }))
+    }
+    this.#lookLater()
   }
 
   /** Continues the work that ended processes left. Looks only at agents that need attention, and at each change once. */

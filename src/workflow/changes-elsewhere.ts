@@ -3,7 +3,7 @@ import { SessionNotFoundError } from '../core/errors.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
 import { SessionChanges } from '../sessions/session-changes.ts'
-import type { LiveAgent } from './agent/live-agent.ts'
+import type { LiveAgent, LiveAgentOptions } from './agent/live-agent.ts'
 import { agentPrefix } from './agent-instance.ts'
 import type { Directory } from './directory.ts'
 import type { Updates } from './listeners.ts'
@@ -35,6 +35,8 @@ export class ChangesElsewhere {
   readonly #closing = new AbortController()
   #all: { listeners: number; readonly unfollow: Promise<() => void> } | undefined
   #reading: Promise<void> = Promise.resolve()
+  /** Agents at work here, which are read when their run is over. */
+  readonly #readAfterRun = new Set<string>()
 
   constructor(options: ChangesElsewhereOptions) {
     this.#options = options
@@ -139,15 +141,27 @@ export class ChangesElsewhere {
     const { id, parent, kind } = summary
     if (!id.startsWith(agentPrefix) || parent !== undefined || (kind !== 'agent' && kind !== 'closed agent')) return
     if (this.#watched.has(id) || before === summary.head) return
-    this.#reading = this.#reading.then(() => this.#readChanged(summary, since, before)).catch(() => {})
+    this.#readNext(() => this.#readChanged(summary, since, before))
   }
 
-  async #readChanged({ id, createdAt }: SessionSummary, since: number, before: number | undefined): Promise<void> {
+  #readNext(read: () => Promise<void>): void {
+    this.#reading = this.#reading.then(read).catch(() => {})
+  }
+
+  async #readChanged(summary: SessionSummary, since: number, before: number | undefined): Promise<void> {
+    const { id, createdAt } = summary
     const { agents, directory, onError } = this.#options
     if (!this.#all || agents.isClosed) return
     try {
       if (!agents.isLoaded(id) && before === undefined && createdAt >= since) await this.#tellOfNew(id)
-      await agents.use(id, readNew, { tells: ({ seq, at }) => (before === undefined ? at >= since : seq > before) })
+      const tells: LiveAgentOptions['tells'] = ({ seq, at }) => (before === undefined ? at >= since : seq > before)
+      const running = await agents.use(id, readUnlessRunning, { tells })
+      if (!running || this.#readAfterRun.has(id)) return
+      this.#readAfterRun.add(id)
+      void running.over.then(() => {
+        this.#readAfterRun.delete(id)
+        this.#readNext(() => this.#readChanged(summary, since, before))
+      })
     } catch (cause) {
       if (agents.isClosed || !(await directory.find(id).catch(() => undefined))) return // it was deleted meanwhile
       onError(new Error(`what changed about agent ${id} could not be read`, { cause }))
@@ -157,6 +171,12 @@ export class ChangesElsewhere {
 
 /** A run here has its own entries; what others wrote before or after it is read when it is over. */
 async function readNew(agent: LiveAgent): Promise<void> {
-  while (agent.running) await agent.running.catch(() => {})
+  for (let run = await readUnlessRunning(agent); run; run = await readUnlessRunning(agent)) await run.over
+}
+
+/** Returns the end of the run that is under way here; other agents need not wait for it. */
+async function readUnlessRunning(agent: LiveAgent): Promise<{ readonly over: Promise<unknown> } | undefined> {
+  if (agent.running) return { over: agent.running.catch(() => {}) }
   await agent.refresh()
+  return undefined
 }

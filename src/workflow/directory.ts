@@ -5,10 +5,10 @@ import type { Transcript } from '../core/transcript.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import { yieldEntry } from '../plugins/yield-note.ts'
 import { agentTags } from '../sessions/agent-states.ts'
-import { replay } from '../sessions/checkpoints/checkpoint.ts'
+import { readCheckpoint, replay } from '../sessions/checkpoints/checkpoint.ts'
 import { eachEntryBackwards, readHistory } from '../sessions/history.ts'
 import { eachSession, pageWhere } from '../sessions/session-query.ts'
-import { agentPrefix, type InstanceNote, readNote } from './agent-instance.ts'
+import { agentPrefix, type InstanceNote, noteFromStates, readNote } from './agent-instance.ts'
 import type { AgentInstance, AgentSummary } from './definitions/definition.ts'
 import type { AgentPage, AgentQuery } from './workflow-contract.ts'
 
@@ -76,20 +76,17 @@ export class Directory {
 
   async get(id: string): Promise<AgentInstance | undefined> {
     const session = id.startsWith(agentPrefix) ? await this.#store.find(id) : undefined
-    const note = session && isAgent(session) ? await this.#firstNote(id) : undefined
+    const note = session && isAgent(session) ? await this.#lastNote(id) : undefined
     return note && { ...note, id, modified: session!.updatedAt, closed: session!.kind === closedKind }
   }
 
-  /** Among the first entries of the log; later ones differ only in `closed`. */
-  async #firstNote(id: string): Promise<InstanceNote | undefined> {
-    for (let after = 0, limit = 20; ; after += limit, limit *= 10) {
-      const entries = await this.#store.read(id, { after, limit })
-      for (const entry of entries) {
-        const note = readNote(entry)
-        if (note) return note
-      }
-      if (entries.length < limit) return undefined
+  /** The latest record of an agent. A checkpoint has it too, so that a long log is not read to its beginning. */
+  async #lastNote(id: string): Promise<InstanceNote | undefined> {
+    for await (const entry of eachEntryBackwards(this.#store, id)) {
+      const note = readNote(entry) ?? noteFromStates(new Map(readCheckpoint(entry)?.state.states))
+      if (note) return note
     }
+    return undefined
   }
 
   entries(id: string, after = 0): Promise<readonly LogEntry[]> {

@@ -271,7 +271,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     async updateSettings(changed) {
       await checkSettings(changed)
       settings = { ...settings, ...changed }
-      for (const agent of await agents.loaded()) await agent.engine.updateRules()
+      for (const agent of await agents.loaded()) await agent.engine.updateRules(agent.instance)
     },
     registerToolDefinition: (plugin) => void plugins.set(plugin.toolId, definePlugin(plugin)),
     async start() {

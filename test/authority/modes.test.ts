@@ -27,6 +27,12 @@ cat $(ls)                           | reads  no   | reads  ask?  | reads  ask?  
 for f in *.js; do head -1 $f; done  | reads  no   | reads  ask?  | reads  ask?  | open  runs
 tsc --noEmit                        | no     no   | reads  ask?  | reads  ask?  | open  runs
 node -e 1                           | no     no   | reads  ask?  | reads  ask?  | open  runs
+pip list                            | no     no   | reads  ask?  | reads  ask?  | open  runs
+tar tzf a.tgz                       | no     no   | reads  ask?  | reads  ask?  | open  runs
+tar xzf a.tgz                       | no     no   | ask?writes ask? | ask?writes ask? | open runs
+x --version                         | no     no   | reads  ask?  | reads  ask?  | open  runs
+git config user.name                | reads  no   | reads  ask?  | reads  ask?  | open  runs
+git config user.name x              | no     no   | ask?writes ask? | ask?writes ask? | open runs
 npm test                            | no     no   | writes ask?  | writes ask?  | open  runs
 make                                | no     no   | ask?writes ask? | writes ask? | open runs
 touch a                             | no     no   | ask?writes ask? | ask?writes ask? | open runs

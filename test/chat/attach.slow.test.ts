@@ -32,6 +32,23 @@ test('UI26 a chat joins a session of another process: it sees what is streamed, 
   expect((await chat.readAll()).rows.length).toBe(chat.state.view.rows.length)
 })
 
+test('UI26 a message that is typed while the chat attaches to an idle session is sent, and a setting opens it here', async () => {
+  const { chat, child } = await joinChild()
+  const exit = once(child, 'exit')
+  chat.stop()
+  await until(chat, () => chat.state.phase === 'idle')
+  await exit
+  const attaching = chat.open({ attach: 'shared' })
+  await until(chat, () => chat.state.phase === 'opening')
+  await chat.send({ text: 'typed early' })
+  await attaching
+  await until(chat, () => chat.state.phase === 'idle' && textOf(chat).includes('Here too.'))
+  expect(chat.state.queue).toEqual([])
+  await chat.open({ attach: 'shared' })
+  await chat.set({ thinking: 'high' })
+  expect(chat.state).toMatchObject({ phase: 'idle', settings: { thinking: 'high' } })
+})
+
 test('when the other process dies, the chat says so and can continue the session', async () => {
   const { chat, child } = await joinChild()
   child.send('go on')

@@ -480,7 +480,7 @@ describe('rewind, cancel and delete', () => {
   })
 
   test('files are restored to before a message; later changes by others are kept without --force', async () => {
-    const desk = openDesk(service.url)
+    const desk = openDesk(service.url, undefined, { snapshots: true })
     const agents = here(desk)
     const git = (...args: string[]): string => execFileSync('git', args, { cwd: desk.cwd, encoding: 'utf8' })
     const text = (name: string): string => readFileSync(join(desk.cwd, name), 'utf8')

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createFileAudit } from '../../src/authority/audit/audit-file.ts'
 import { auditFolder } from '../../src/cli/audit/open-audit.ts'
-import { withWeb } from '../../src/cli/chat/web-command.ts'
+import { createWebOfChat } from '../../src/cli/chat/web-command.ts'
 import { builtInCommands, loadCommands } from '../../src/cli/chat-commands/load-commands.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
 import { call } from '../../src/testing/scripted.ts'
@@ -127,11 +127,14 @@ test('WB132 /web serves the page of the session until the chat ends, and the cha
   onTestFinished(() => void (process.env.PATH = path))
   process.env.PATH = project // no program that could open a browser
   const store = await openStore(join(home, 'sessions.db'))
-  const commands = withWeb(builtInCommands(ioHere()), { deny: ['net'], preset: 'basic' }, ioHere())
-  const { type, say, screen, chat } = await scene({ steps: ['An answer.'], store, commands })
+  const web = createWebOfChat({ deny: ['net'], preset: 'basic' }, ioHere())
+  onTestFinished(() => web.close())
+  const commands = web.withWeb(builtInCommands(ioHere()))
+  const { type, say, screen, chat } = await scene({ steps: ['An answer.', 'Typed.'], store, commands })
   await expect(type('/web')).rejects.toThrow('send one first')
   await say('A question')
-  await chat.set({ model: { provider: 'offline', model: 'offline' }, mode: 'plan' })
+  const model = { provider: 'offline', model: 'offline' }
+  await chat.set({ model, mode: 'plan' })
   await type('/web')
   const [, address, id, token] = /(http:\/\/[^/]+)\/s\/([^#]+)#token=(\S+)$/m.exec(screen.printed.join('\n'))!
   expect(screen.printed.join('\n')).toContain('open the address above yourself')
@@ -153,8 +156,26 @@ test('WB132 /web serves the page of the session until the chat ends, and the cha
   await vi.waitFor(async () => expect(await (await fetch(session, { headers })).json()).not.toHaveProperty('isHeld'), {
     timeout: 20_000,
   })
+  const attached = () => vi.waitFor(() => expect(chat.state.isAttached).toBe(true), { timeout: 20_000 })
+  await vi.waitFor(() => expect(chat.state.phase).toBe('idle'), { timeout: 20_000 })
+  await chat.send({ text: 'and from here?' })
+  await vi.waitFor(() => expect(JSON.stringify([...chat.state.view.rows])).toContain('Typed.'), { timeout: 20_000 })
+  await attached()
+  // What is chosen in the terminal later counts for the page too, however long it has been open.
+  await chat.set({ model, mode: 'ask' })
+  const settingsOf = async (name: string) => {
+    await fetch(`${address}/v1/sessions`, { method: 'POST', headers, body: JSON.stringify({ id: name }) })
+    return await (await fetch(`${address}/v1/sessions/${name}/settings`, { headers })).json()
+  }
+  expect(await settingsOf('first')).toMatchObject({ now: { mode: 'ask', profile: 'basic' } })
+  await attached()
+  await chat.set({ model, profile: 'plan', mode: 'plan' })
+  expect(await settingsOf('second')).toMatchObject({ now: { mode: 'plan', profile: 'plan' } })
+  expect(await (await fetch(`${address}/v1/rules`, { headers })).json()).toMatchObject({ mode: 'plan' })
+  await attached()
   await chat.close()
-  await vi.waitFor(() => expect(fetch(session, { headers })).rejects.toThrow(), { timeout: 20_000 })
+  await web.close()
+  await expect(fetch(session, { headers })).rejects.toThrow()
   await store.close?.()
 })
 

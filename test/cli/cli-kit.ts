@@ -41,8 +41,15 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-/** `baseURL` is the address of a service with OpenAI's chat API; it becomes the default provider `mock`. */
-export function openDesk(baseURL?: string, onEnd: (end: () => void) => void = onTestFinished): Desk {
+/**
+ * `baseURL` is the address of a service with OpenAI's chat API; it becomes the default provider `mock`. Then there are
+ * snapshots of files only if `snapshots` is set: each prompt would start a dozen processes for them.
+ */
+export function openDesk(
+  baseURL?: string,
+  onEnd: (end: () => void) => void = onTestFinished,
+  { snapshots = false } = {},
+): Desk {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-desk-')))
   const [home, cwd] = [join(folder, 'home'), join(folder, 'project')]
   mkdirSync(home, { mode: 0o700 })
@@ -51,7 +58,11 @@ export function openDesk(baseURL?: string, onEnd: (end: () => void) => void = on
   if (baseURL !== undefined)
     writeFileSync(
       join(home, 'config.json'),
-      JSON.stringify({ provider: 'mock', providers: { mock: { baseURL, model: 'mock-1' } } }),
+      JSON.stringify({
+        provider: 'mock',
+        providers: { mock: { baseURL, model: 'mock-1' } },
+        snapshots: { enabled: snapshots },
+      }),
       { mode: 0o600 },
     )
   const env = { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: home, NODE_NO_WARNINGS: '1', ...compileCache }

@@ -6,8 +6,9 @@ import { withPostgres } from '../postgres-kit.ts'
 import { type Desk, openDesk, type Running } from './cli-kit.ts'
 import { type Serving, startServing } from './serve-kit.ts'
 
-/** A model that says four words, with a pause after each: long enough to be joined on a busy machine. */
+/** A model that says words, with a pause after each, and does not end before the file `heard` says that it was joined. */
 const fleetModule = (dist: string, url: string): string => `
+import { existsSync } from 'node:fs'
 import { createAgent } from '${dist}/index.js'
 import { createFleet, pgBossDispatcher } from '${dist}/durable/index.js'
 import { createPostgresStore } from '${dist}/sessions/postgres-store.js'
@@ -16,11 +17,14 @@ const provider = {
   meta: { name: 'slow', defaultModel: 'slow-1' },
   async *stream() {
     yield { type: 'start' }
-    for (const delta of ['one ', 'two ', 'three ', 'four']) {
+    let text = ''
+    for (const words = ['one ', 'two ', 'three ', 'four']; words.length > 0; ) {
+      const delta = words.length === 1 && !existsSync('heard') ? 'and ' : words.shift()
+      text += delta
       yield { type: 'text', delta }
       await new Promise((resolve) => setTimeout(resolve, 250))
     }
-    yield { type: 'reply', content: [{ type: 'text', text: 'one two three four' }], usage: { input: 1, output: 4 }, stop: 'end' }
+    yield { type: 'reply', content: [{ type: 'text', text }], usage: { input: 1, output: 4 }, stop: 'end' }
   },
 }
 
@@ -61,10 +65,11 @@ withPostgres('libero worker and libero serve --fleet', (kit) => {
     let said = ''
     for await (const piece of events.body!.pipeThrough(new TextDecoderStream())) {
       said += piece
+      if (said.includes('event: delta')) desk.write('heard', '')
       if (said.includes('"run_ended"')) break
     }
     following.abort()
-    const [streamed, logged] = [said.indexOf('event: delta'), said.indexOf('one two three four')]
+    const [streamed, logged] = [said.indexOf('event: delta'), said.search(/one two three (?:and )*four/)]
     expect(streamed).toBeGreaterThan(0)
     expect(logged).toBeGreaterThan(streamed)
   })

@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from '@lydell/node-pty'
-import graphemes from '@xterm/addon-unicode-graphemes'
 import xterm from '@xterm/headless'
 import { eastAsianWidth } from 'get-east-asian-width'
 import { onTestFinished } from 'vitest'
 import { compileCache } from '../compile-cache.ts'
+import { UnicodeGraphemesAddon } from '../unicode-graphemes.ts'
 
 /** A program in a pseudo-terminal, whose screen the test reads and at which it types. */
 export interface PseudoTerminal {
@@ -54,7 +54,7 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
   const screen = new xterm.Terminal({ cols, rows, scrollback: 20_000, allowProposedApi: true })
   if (options.isAmbiguousWide) drawAmbiguousWide(screen)
   if (options.hasGraphemes) {
-    screen.loadAddon(new graphemes.UnicodeGraphemesAddon())
+    screen.loadAddon(new UnicodeGraphemesAddon())
     screen.unicode.activeVersion = '15-graphemes'
   }
   const [file, ...args] = argv

@@ -259,7 +259,7 @@ describe('ST21 deleting an agent', () => {
   test.each(['delete', 'close and prune'])(
     '%s removes its snapshots of files, and those of others stay',
     async (how) => {
-      const desk = openDesk(service.url)
+      const desk = openDesk(service.url, undefined, { snapshots: true })
       const git = (...args: string[]): string => execFileSync('git', args, { cwd: desk.cwd, encoding: 'utf8' })
       const snapshots = (): number =>
         readdirSync(join(desk.home, 'snapshots'), { recursive: true }).filter((name) =>

@@ -1,13 +1,17 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createFileAudit } from '../../src/authority/audit/audit-file.ts'
 import type { Grant } from '../../src/authority/grants/grant.ts'
 import { createGrantFile } from '../../src/authority/grants/grant-file.ts'
+import type { ServeValues } from '../../src/cli/commands/serve.ts'
 import type { Config } from '../../src/cli/config/config.ts'
 import { openServer } from '../../src/cli/serve/open-server.ts'
+import { policyHere } from '../../src/cli/serve/policy-here.ts'
+import { serveBeside } from '../../src/cli/serve/serve.ts'
 import { createRemoteClient } from '../../src/client/index.ts'
+import type { LiberoServer } from '../../src/server/create-server.ts'
 import { loopbackFetch } from '../authorization-server.ts'
 import { startOAuthAuthorizationServer } from '../mcp/fixtures/oauth-authorization-server.ts'
 import { startProtectedMcpServer } from '../mcp/fixtures/oauth-mcp-server.ts'
@@ -20,7 +24,7 @@ import { write } from './prompt-commands.ts'
 const token = 'a-token-of-at-least-32-characters-0'
 
 /** `libero serve` in this process, without a port: its client, and everything that it answered and said. */
-async function serving(config: Config = {}, prepare: (io: FakeIo) => void = () => {}) {
+async function serving(config: Config = {}, prepare: (io: FakeIo) => void = () => {}, flags: ServeValues = {}) {
   const folder = fakeIo()
   const cwd = join(folder.cwd, 'project')
   mkdirSync(cwd)
@@ -30,7 +34,7 @@ async function serving(config: Config = {}, prepare: (io: FakeIo) => void = () =
   const said: string[] = []
   const taken = new Set<string>()
   const problems: string[] = []
-  const opened = await openServer({}, { io, cwd, token, notify: (text) => said.push(text) })
+  const opened = await openServer(flags, { io, cwd, token, notify: (text) => said.push(text) })
   onTestFinished(async () => {
     await opened.close()
     expect(problems).toEqual([])
@@ -109,6 +113,19 @@ test('WB37 calls are tested against the rules in force, or against others, which
   expect(await refusal(client.testPolicy({ rules: { deny: ['shell:'] }, cases: [] }))).toMatch(/^422 .*colon/)
   const long = Array.from({ length: 100 }, () => line('x'.repeat(2000)))
   expect(await refusal(client.testPolicy({ cases: long }))).toContain('400 Rules and cases may have')
+})
+
+test('WB37 a test of rules is bounded: in patterns, and by the request that asked for it', async () => {
+  const { client } = await serving()
+  const hostile = (count: number) => ({ tools: { shell: { allowPatterns: Array(count).fill('(l+)+$') } } })
+  const cases = Array(100).fill({ tool: 'shell', input: { command: `${'l'.repeat(60)}!` } })
+  expect(await refusal(client.testPolicy({ rules: hostile(51), cases }))).toMatch(/^400 .*tools.shell.*at most 50/)
+  const stop = new AbortController()
+  const testing = policyHere({}, fakeIo()).testPolicy({ rules: hostile(50), cases }, { user: 'u' }, stop.signal)
+  testing.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  stop.abort(new Error('the client is gone'))
+  await expect(testing).rejects.toThrow('the client is gone') // it would pass only after all cases
 })
 
 test('WB38 grants are listed in words and revoked; the audit is read in pages, by tool, decision and text', async () => {
@@ -259,6 +276,36 @@ test('WB44 a login that a person refuses is told as failed, and another can be b
   await until(async () => (await stateOf())?.state === 'failed')
   expect(await stateOf()).toMatchObject({ state: 'failed', problem: expect.stringContaining('tracker') })
   expect((await client.mcpLogin('tracker')).url).not.toBe(url)
+})
+
+test('WB44 a server that only a flag names can be logged out of', async () => {
+  const flag = JSON.stringify({ name: 'flagged', url: 'http://127.0.0.1:9/', auth: 'oauth' })
+  const { client } = await serving({}, () => {}, { mcp: [flag] })
+  expect((await client.mcp()).map(({ name }) => name)).toContain('flagged')
+  expect(await client.mcpLogout('flagged')).toMatchObject({ removed: 0 })
+  expect(await refusal(client.mcpLogout('unknown'))).toMatch(/^422 /)
+})
+
+test('WB39 a credentials file that cannot be used is told when a key is deleted', async () => {
+  const { client, io } = await serving()
+  writeFileSync(join(io.home, 'credentials.json'), '[]', { mode: 0o600 })
+  expect(await refusal(client.deleteKey('groq'))).toMatch(/^422 .*correct it/)
+})
+
+test('WB132 a server beside a chat that could not be opened is closed', async () => {
+  const io = fakeIo()
+  write(io.home, 'config.json', JSON.stringify({ provider: 'offline', sandbox: 'off' }))
+  let server: LiberoServer | undefined
+  const opening = serveBeside(
+    (opened) => {
+      server = opened
+      throw new Error('no page')
+    },
+    { values: () => ({}), io, cwd: io.cwd, notify() {} },
+  )
+  await expect(opening).rejects.toThrow('no page')
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await server!.fetch(new Request('http://127.0.0.1/v1/sessions', { headers }))).status).toBe(503)
 })
 
 test('WB39 settings with the mask of a secret are refused whole, and the secret stays', async () => {

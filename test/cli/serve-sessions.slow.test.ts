@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 test('WB17 libero serve gives settings, files, commands, explanations and the way back of its sessions', async () => {
-  const desk = openDesk(service.url)
+  const desk = openDesk(service.url, undefined, { snapshots: true })
   desk.write('src/main.ts', 'export const one = 1\n')
   mkdirSync(join(desk.home, 'commands'))
   writeFileSync(join(desk.home, 'commands', 'shout.md'), '---\ndescription: Shout\n---\nShout $ARGUMENTS!\n')

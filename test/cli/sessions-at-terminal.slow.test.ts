@@ -34,7 +34,7 @@ test('UI37 UI38 UI58 a session is labelled, copied from before a message, found 
 })
 
 test('UI39 UI41 UI53 files and conversation go back by Esc Esc, an answer is copied, a session exported', async () => {
-  const desk = here.openDesk()
+  const desk = here.openDesk(undefined, { snapshots: true })
   desk.write('a.txt', 'one\n')
   const edit = { call: 'edit', args: { path: 'a.txt', old_string: 'one', new_string: 'two' } }
   here.service.play([{ call: 'read_file', args: { path: 'a.txt' } }], [edit], [{ say: 'Edited.' }])

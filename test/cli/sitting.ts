@@ -45,7 +45,8 @@ export function atTerminal() {
     get service() {
       return service
     },
-    openDesk: (onEnd?: (end: () => void) => void): Desk => openDesk(service.url, onEnd),
+    openDesk: (...more: [onEnd?: (end: () => void) => void, options?: { snapshots?: boolean }]): Desk =>
+      openDesk(service.url, ...more),
     async sit(desk: Desk, { args = [], env, ...options }: Sitting = {}): Promise<PseudoTerminal> {
       const terminal = startInTerminal([process.execPath, main, ...args], {
         ...{ cwd: desk.cwd, env: { ...desk.env, ...env }, columns: 100, rows: 40, ...options },

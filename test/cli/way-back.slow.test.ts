@@ -13,7 +13,7 @@ afterAll(() => service.close())
 
 describe('CK10 at the command line', () => {
   test('CK02 CK10 a person goes back with libero sessions rewind, rollback and libero undo; each shows its plan and asks, or takes --yes', async () => {
-    const desk = openDesk(service.url)
+    const desk = openDesk(service.url, undefined, { snapshots: true })
     const read = (name: string) =>
       existsSync(join(desk.cwd, name)) ? readFileSync(join(desk.cwd, name), 'utf8') : null
     const lines = async (...args: string[]) => {
@@ -77,7 +77,7 @@ describe('CK10 at the command line', () => {
   }, 120_000)
 
   test('CK17 a setting turns snapshots off; the conversation goes back alone, and it is said why', async () => {
-    const desk = openDesk(service.url)
+    const desk = openDesk(service.url, undefined, { snapshots: true })
     await desk.libero(['config', 'set', 'snapshots.enabled', 'false'])
     service.play([{ call: 'shell', args: { command: 'echo dig > plan.txt' } }], [{ say: 'Dug.' }])
     expect((await desk.libero(['Dig', '--yolo'])).code).toBe(0)
@@ -89,14 +89,14 @@ describe('CK10 at the command line', () => {
   }, 60_000)
 
   test('CK14 an undo that was cut off is told to a new session in the folder, and libero undo takes it back', async () => {
-    const desk = openDesk(service.url)
+    const desk = openDesk(service.url, undefined, { snapshots: true })
     desk.write('plan.txt', 'sow\n')
     service.play([{ call: 'shell', args: { command: 'echo dig > plan.txt' } }], [{ say: 'Dug.' }], [{ say: 'Hello.' }])
     expect((await desk.libero(['Dig', '--yolo'])).code).toBe(0)
     const { sessions } = JSON.parse((await desk.libero(['sessions', 'list', '--json'])).out)
     const [{ id }] = sessions
     onFailpoint((name) => {
-      if (name === 'rollback.staged') throw new Error('power cut')
+      if (name === 'rollback.logged') throw new Error('power cut')
     })
     expect((await desk.libero(['undo', '--yes'])).err).toContain('power cut')
     onFailpoint(undefined)
@@ -110,7 +110,7 @@ describe('CK10 at the command line', () => {
   }, 60_000)
 
   test('CK10 a note of the program is no message to go back to, and where no snapshot can be taken it is said why', async () => {
-    const desk = openDesk(service.url)
+    const desk = openDesk(service.url, undefined, { snapshots: true })
     await desk.libero(['config', 'set', 'snapshots.maxFiles', '1'])
     for (const name of ['a', 'b']) desk.write(name, name)
     const isHalf = gate()

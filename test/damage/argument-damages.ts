@@ -128,6 +128,25 @@ export const argumentDamages: Readonly<Record<string, Damage>> = {
           meant: undefined,
         }
       : undefined,
+  'misspelt values': ({ value }, random) => {
+    const misspelt = (word: string): string => {
+      const at = 1 + random.below(word.length - 2)
+      return random.pick([
+        word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2),
+        word.slice(0, at) + word.slice(at + 1),
+        word.slice(0, -1),
+      ])
+    }
+    const text = write(value, { words: [misspelt('true'), misspelt('false'), misspelt('null')] })
+    return text === write(value) ? undefined : { text, meant: undefined }
+  },
+  'a control character in a name': ({ value }, random) => {
+    const keys = Object.keys(value)
+    if (keys.length === 0) return undefined
+    const key = random.pick(keys)
+    const broken = key.slice(0, 1) + random.pick(['\n', '\t', '\0']) + key.slice(1)
+    return { text: write(value).replace(JSON.stringify(key), `"${broken}"`), meant: undefined }
+  },
   'large integers': (_, random) => {
     const digits = random.pick(largeIntegers)
     return {

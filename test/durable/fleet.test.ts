@@ -171,6 +171,32 @@ test('FL08 stop ends the run of another process, and work that has not begun', a
   await front.stop('none')
 })
 
+test('FL90 a stop that comes while a worker opens the agent is obeyed; a message after it is worked on', async () => {
+  const opening = gate()
+  const opened = gate()
+  const provider = scripted('One.', 'Two.')
+  const kit = fleetKit({
+    kinds: {
+      async coder({ session }) {
+        opening.open()
+        await opened.opened
+        return createAgent({ provider, session, clock: kit.clock })
+      },
+    },
+  })
+  const { fleet, until, entries, said } = kit
+  await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
+  const worker = fleet.work()
+  await opening.opened
+  await fleet.stop('s')
+  opened.open()
+  await until(() => worker.status().running === 0)
+  expect(provider.requests).toHaveLength(0)
+  expect((await entries('s')).at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' })
+  await fleet.send('s', { prompt: 'Now' })
+  await until(async () => (await said('s')).includes('assistant: Two.'))
+})
+
 test('FL09 sessions of kinds that a worker does not have, and sessions of other programs, are left alone', async () => {
   const { fleet, store, clock, answered, errors } = fleetKit({ steps: ['One.'] })
   await fleet.send('w', { kind: 'writer', prompt: 'Write' })

@@ -246,6 +246,11 @@ test('FL88 a plain session whose id looks like one of an agent is run as its kin
   expect(await said('agent-7')).toEqual(['user: Hi', 'assistant: Hello.'])
 })
 
+test('FL89 a kind with a name of Libero is refused when the fleet is made', () => {
+  const kinds = { 'libero.agent': () => Promise.reject(new Error('never called')) }
+  expect(() => fleetKit({ kinds })).toThrow('The kind "libero.agent" of createFleet is one of Libero\'s own')
+})
+
 test('FL89 a limit of a tenant that is no number is refused when the fleet is made', () => {
   const limitedTo = (limit: number) => () => fleetKit({ limits: { tenants: { default: limit } } })
   for (const wrong of [Number.NaN, -1, '3' as never]) expect(limitedTo(wrong)).toThrow('limits.tenants["default"]')

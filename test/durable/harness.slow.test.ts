@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { randomOf } from '../../crash/random.ts'
 import { killWorkers } from '../../fleet/kills.ts'
@@ -30,4 +31,13 @@ withPostgres('workers in processes of their own', (kit) => {
 test('FL71 every planted bug still finds its place in the sources', () => {
   expect(() => checkMutants()).not.toThrow()
   expect(mutants.length).toBeGreaterThanOrEqual(8)
+})
+
+test('FL71 a bug is planted before a source is loaded; a source that was loaded earlier would stay as it is', () => {
+  const listing = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) { if (url.includes('/src/')) console.log(url); return next(url, context) } })`
+  const mutate = new URL('../../fleet/mutate.ts', import.meta.url).href
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(listing)}`, '--import', mutate, '--eval', '0']
+  const env = { ...process.env, LIBERO_FLEET_MUTANT: mutants[0]!.name }
+  expect(execFileSync(process.execPath, ['--conditions=libero-source', ...args], { env, encoding: 'utf8' })).toBe('')
 })

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Dispatcher } from '../../src/durable/dispatcher.ts'
-import { type PgBossDispatcherOptions, pgBossDispatcher } from '../../src/durable/dispatchers/pg-boss.ts'
+import { pgBossDispatcher } from '../../src/durable/dispatchers/pg-boss.ts'
+import { sendAndWake } from '../../src/durable/send-and-wake.ts'
+import { inboxOf } from '../../src/sessions/pending.ts'
 import { type ContractCase, dispatcherContract } from '../../src/testing/index.ts'
+import { item, write } from '../../src/testing/store-contract-kit.ts'
 import { noPgbouncer, type Pgbouncer, startPgbouncer } from '../pgbouncer.ts'
 import { eventually, type PostgresKit } from '../postgres-kit.ts'
 import { sampleOf } from '../soak.ts'
@@ -11,11 +14,11 @@ import { postgresClock } from './postgres-clock.ts'
 export function pgBossTests(kit: PostgresKit): void {
   const schema = 'jobs_1'
   const options = { kinds: ['coder', 'planner'], tenantLimits: { default: 5 } }
-  const create = (options: Partial<PgBossDispatcherOptions> = {}): Dispatcher =>
+  const create = (options: Partial<Parameters<typeof pgBossDispatcher>[0]> = {}): Dispatcher =>
     pgBossDispatcher({ url: kit.server.url(), schema, ...options })
 
   /** A dispatcher without jobs, whose tables are there. */
-  async function open(options: Partial<PgBossDispatcherOptions> = {}): Promise<Dispatcher> {
+  async function open(options: Partial<Parameters<typeof pgBossDispatcher>[0]> = {}): Promise<Dispatcher> {
     const dispatcher = create(options)
     onTestFinished(() => dispatcher.close())
     await dispatcher.claim(1, { kinds: ['coder', 'planner'], tenantLimits: {} })
@@ -29,7 +32,7 @@ export function pgBossTests(kit: PostgresKit): void {
     if (row?.found) await kit.admin.unsafe(`delete from ${schema}.job`)
   }
 
-  function contract(where: () => Partial<PgBossDispatcherOptions>): ContractCase[] {
+  function contract(where: () => Partial<Parameters<typeof pgBossDispatcher>[0]>): ContractCase[] {
     const older = (ms: string): readonly string[] => [
       `update ${schema}.job set start_after = start_after - ${ms}, heartbeat_on = heartbeat_on - ${ms},
         created_on = created_on - ${ms}`,
@@ -50,6 +53,60 @@ export function pgBossTests(kit: PostgresKit): void {
 
   describe('keeps the contract', () => {
     for (const { name, run } of contract(() => ({}))) test(name, run)
+  })
+
+  test('FL20 a job that a transaction of others has locked does not hold up messages to other sessions', async () => {
+    const store = kit.openNew()
+    const ids = ['c', 'b', 'a']
+    for (const id of ids) await write(store, id, 1)
+    const dispatcher = await open()
+    const asked: string[] = []
+    const wake: Dispatcher['wake'] = (id, options) => {
+      asked.push(id)
+      return dispatcher.wake(id, options)
+    }
+    const send = sendAndWake(store, { ...dispatcher, wake })
+    await dispatcher.wake('b', { kind: 'coder' })
+    const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = store.transaction(async (transaction) => {
+      await dispatcher.wake('b', { kind: 'coder', transaction })
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const [c, b, a] = ids.map((id) => send({ id, item: item('late', 'Hi'), wake: { kind: 'coder' } }))
+    await Promise.all([a, c])
+    expect(asked.slice(0, 3)).toEqual(['a', 'b', 'c']) // the same order in all processes: else their groups wait for each other
+    free.resolve()
+    await Promise.all([b, other])
+    for (const id of ids) expect(await inboxOf(store, id)).toHaveLength(1)
+  })
+
+  test('FL20 nor does it hold up wakes of other sessions', async () => {
+    const store = kit.openNew()
+    const dispatcher = await open()
+    const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = store.transaction(async (transaction) => {
+      await dispatcher.wake('b', { kind: 'coder', transaction })
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => dispatcher.wake(id, { kind: 'coder' }))
+    await Promise.all([a, c])
+    free.resolve()
+    await Promise.all([b, other])
+    expect((await dispatcher.stats!()).waiting).toBe(3)
+  })
+
+  test('FL44 wakes of the same time are one statement', async () => {
+    const dispatcher = await open(kit.proxied())
+    await dispatcher.wake('a', { kind: 'coder' })
+    const statements = (): number => kit.proxy.statements - kit.proxy.executionsOf('pg_notify')
+    const before = statements()
+    await Promise.all(['b', 'c', 'd', "e'"].map((id) => dispatcher.wake(id, { kind: 'coder' })))
+    expect(statements() - before).toBe(1)
+    expect((await dispatcher.stats!()).waiting).toBe(5)
   })
 
   test('FL44 an idle worker, a wake, a claim and a beat cost a few statements', async () => {

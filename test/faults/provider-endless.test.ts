@@ -25,7 +25,7 @@ describe.each(transports)('R05 over %s', (_, transport) => {
     const { heard, failure } = meetAt(server.url, family, { service: { ...transport, maxReplyBytes: limit } })
     const error = await failure()
     expect(error).toMatchObject({ providerCode: 'reply_too_large', retryable: false })
-    expect(error.message).toContain(`more than ${limit} bytes`)
+    expect(error.message).toContain(`more than ${limit.toLocaleString('en')} bytes`)
     expect(error.message).toContain('raise maxReplyBytes')
     expect(heard.shown.length).toBeLessThanOrEqual(limit)
     expect(server.requests).toBe(1)
@@ -53,7 +53,7 @@ test('R05 so is the body of an error without end, by a limit of its own', async 
 test('R05 without the option 32 MiB are read', async () => {
   const server = await endlessServer(claude, { encoding: 'gzip' })
   const { failure } = meetAt(server.url)
-  expect((await failure()).message).toContain(`more than ${32 * 1024 * 1024} bytes`)
+  expect((await failure()).message).toContain(`more than ${(32 * 1024 * 1024).toLocaleString('en')} bytes`)
 })
 
 test.each(families)(

@@ -95,6 +95,7 @@ const denied: readonly Attack[] = [
   { name: 'reflog', line: 'git reflog -p' },
   { name: 'blame', line: 'git blame .env' },
   { name: 'grep in a commit', line: 'git grep canary HEAD' },
+  { name: 'file that a tag names', line: "git tag t $(git rev-parse :.env); git for-each-ref --format='%(raw)'" },
   { name: 'restored file', line: 'git restore -s HEAD .env; cat .env' },
   { name: 'restored file of another name', line: 'git checkout-index --prefix=docs/ .env; cat docs/.env' },
   { name: 'sed that runs', line: "sed '1e cat .env' notes.txt" },

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { createAgent } from '../../src/index.ts'
-import { type AgentForRequest, createServer } from '../../src/server/index.ts'
+import { createServer } from '../../src/server/index.ts'
+import type { AgentForRequest } from '../../src/server/session-work.ts'
 import { fakeClock, scripted } from '../../src/testing/index.ts'
 import { startServer, token, until } from './server-kit.ts'
 

@@ -147,6 +147,20 @@ test('WB33 only so many agents of a tenant work at once; one at work takes furth
   await until(async () => (await stateOf('agent-b')) === 'completed')
 })
 
+test('WB33 a first message that is refused leaves no agent, however often a client repeats it', async () => {
+  const { provider, open } = gated('Done.', 'Done.')
+  const { send, workflow } = await served([], { provider }, { runs: 1, messagesPerMinute: 2 })
+  const make = () => send('POST', '/v1/agents', { definition: 'helper', message: 'go' })
+  const count = async () => (await workflow.listAgents({ closed: true })).agents.length
+  const together = await Promise.all([make(), make()])
+  expect(together.map(({ status }) => status).toSorted()).toEqual([201, 429])
+  expect(await count()).toBe(1)
+  open()
+  const refused = [await make(), await make(), await make()]
+  expect(refused.map(({ body }) => body.code)).toEqual(Array(3).fill('too_many_messages'))
+  expect(await count()).toBe(1)
+})
+
 test('WB34 a rewind gives content only to a caller who may read', async () => {
   const { send, stateOf } = await served(['One.', 'Two.'])
   await send('POST', '/v1/agents', { definition: 'helper', id: 'agent-a', message: 'secret' })

@@ -8,7 +8,8 @@ import type { ListedProvider } from '../../src/cli/models/list-providers.ts'
 import type { ListedModel } from '../../src/cli/models/model-list.ts'
 import type { ListedSkill } from '../../src/cli/skills/list-skills.ts'
 import type { ListedTool } from '../../src/cli/tools/list-tools.ts'
-import type * as client from '../../src/client/index.ts'
+import type * as agents from '../../src/client/remote-agent-types.ts'
+import type * as host from '../../src/client/remote-host-types.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../../src/plugins/message.ts'
 import type { NewSchedule, ScheduleChange, ScheduleState } from '../../src/plugins/schedule.ts'
 import type { TokenBreakdown } from '../../src/plugins/tokens/token-breakdown.ts'
@@ -22,32 +23,32 @@ import type { WorkflowSettings } from '../../src/workflow/workflow-contract.ts'
 
 // The client runs in browsers and imports none of these, so it has types of its own. `npm run check` compares them.
 test('WB41 the types of the client are those of what the server tells and takes', () => {
-  expectTypeOf<ListedModel>().toExtend<client.RemoteModel>()
-  expectTypeOf<ListedProvider>().toExtend<client.RemoteProvider>()
-  expectTypeOf<ListedSkill>().toExtend<client.RemoteSkill>()
-  expectTypeOf<ListedTool>().toExtend<client.RemoteTool>()
-  expectTypeOf<TestResult>().toExtend<client.RemoteMcpTest>()
-  expectTypeOf<Awaited<ReturnType<typeof listServers>>['servers'][number]>().toExtend<client.RemoteMcpServer>()
-  expectTypeOf<Explanation>().toExtend<client.RemoteExplanation>()
-  expectTypeOf<StoredRecord>().toExtend<client.RemoteAuditRecord>()
-  expectTypeOf<WikiNode>().toExtend<client.RemoteWikiNode>()
-  expectTypeOf<client.RemoteRuleSettings>().toExtend<AuthoritySettings>()
-  expectTypeOf<client.RemotePolicyCase>().toExtend<PolicyCase>()
-  expectTypeOf<client.RemotePolicyTest>().toExtend<PolicyTest>()
+  expectTypeOf<ListedModel>().toExtend<host.RemoteModel>()
+  expectTypeOf<ListedProvider>().toExtend<host.RemoteProvider>()
+  expectTypeOf<ListedSkill>().toExtend<host.RemoteSkill>()
+  expectTypeOf<ListedTool>().toExtend<host.RemoteTool>()
+  expectTypeOf<TestResult>().toExtend<host.RemoteMcpTest>()
+  expectTypeOf<Awaited<ReturnType<typeof listServers>>['servers'][number]>().toExtend<host.RemoteMcpServer>()
+  expectTypeOf<Explanation>().toExtend<host.RemoteExplanation>()
+  expectTypeOf<StoredRecord>().toExtend<host.RemoteAuditRecord>()
+  expectTypeOf<WikiNode>().toExtend<host.RemoteWikiNode>()
+  expectTypeOf<host.RemoteRuleSettings>().toExtend<AuthoritySettings>()
+  expectTypeOf<host.RemotePolicyCase>().toExtend<PolicyCase>()
+  expectTypeOf<host.RemotePolicyTest>().toExtend<PolicyTest>()
 
-  expectTypeOf<AgentInstance>().toExtend<client.RemoteAgentInstance>()
-  expectTypeOf<AgentSummary>().toExtend<client.RemoteAgentSummary>()
-  expectTypeOf<AgentSettings>().toExtend<client.RemoteAgentSettings>()
-  expectTypeOf<AgentInstanceLatestStatus>().toExtend<client.RemoteAgentState['status']>()
-  expectTypeOf<AgentInstanceMessage>().toExtend<client.RemoteAgentMessage>()
-  expectTypeOf<PendingApproval>().toExtend<client.RemoteAgentPending>()
-  expectTypeOf<TokenBreakdown>().toExtend<client.RemoteTokens>()
-  expectTypeOf<RollbackPlan>().toExtend<client.RemoteRollbackPlan>()
-  expectTypeOf<Omit<RollbackResult, 'undo'>>().toExtend<client.RemoteRollback>()
-  expectTypeOf<ScheduleState>().toExtend<client.RemoteSchedule>()
-  expectTypeOf<client.RemoteAgentChange>().toExtend<AgentChange>()
-  expectTypeOf<client.RemoteAgentDefaults>().toExtend<WorkflowSettings>()
-  expectTypeOf<client.RemoteAgentContent>().toExtend<string | UserContent>()
-  expectTypeOf<client.NewRemoteSchedule>().toExtend<NewSchedule>()
-  expectTypeOf<client.RemoteScheduleChange>().toExtend<ScheduleChange>()
+  expectTypeOf<AgentInstance>().toExtend<agents.RemoteAgentInstance>()
+  expectTypeOf<AgentSummary>().toExtend<agents.RemoteAgentSummary>()
+  expectTypeOf<AgentSettings>().toExtend<agents.RemoteAgentSettings>()
+  expectTypeOf<AgentInstanceLatestStatus>().toExtend<agents.RemoteAgentState['status']>()
+  expectTypeOf<AgentInstanceMessage>().toExtend<agents.RemoteAgentMessage>()
+  expectTypeOf<PendingApproval>().toExtend<agents.RemoteAgentPending>()
+  expectTypeOf<TokenBreakdown>().toExtend<agents.RemoteTokens>()
+  expectTypeOf<RollbackPlan>().toExtend<agents.RemoteRollbackPlan>()
+  expectTypeOf<Omit<RollbackResult, 'undo'>>().toExtend<agents.RemoteRollback>()
+  expectTypeOf<ScheduleState>().toExtend<agents.RemoteSchedule>()
+  expectTypeOf<agents.RemoteAgentChange>().toExtend<AgentChange>()
+  expectTypeOf<agents.RemoteAgentDefaults>().toExtend<WorkflowSettings>()
+  expectTypeOf<agents.RemoteAgentContent>().toExtend<string | UserContent>()
+  expectTypeOf<agents.NewRemoteSchedule>().toExtend<NewSchedule>()
+  expectTypeOf<agents.RemoteScheduleChange>().toExtend<ScheduleChange>()
 })

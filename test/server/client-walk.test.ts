@@ -124,9 +124,12 @@ async function walkSession({ sessions }: RemoteClient): Promise<void> {
   expect((await sessions.completions('walk', '/ren')).items).toMatchObject([{ text: '/rename ' }])
   const long = `${'word '.repeat(500)}/ren`
   expect(await sessions.completions('walk', long)).toEqual({ from: long.length, to: long.length, items: [] })
+  const wide = '\u6587'.repeat(2000) // nine characters each in an address
+  expect((await sessions.completions('walk', wide, 1000)).items).toEqual([])
   expect(await sessions.commands('walk')).toContainEqual(expect.objectContaining({ name: 'label', argument: '[text]' }))
   expect((await sessions.find('walk', 'you said', { limit: 1 })).hits).toMatchObject([{ where: 'assistant' }])
-  expect(await sessions.context('walk', { draft: 'x' })).toMatchObject({ counts: { system: expect.any(Number) } })
+  for (const draft of [{}, { draft: 'x' }, { draft: '\u6587'.repeat(20_000) }])
+    expect(await sessions.context('walk', draft)).toMatchObject({ counts: { system: expect.any(Number) } })
   const published = (await sessions.entries('walk')).entries.find((entry) => entry.type === 'approval_requested')
   const { callId } = published as { callId: string }
   expect(await sessions.why('walk', callId)).toMatchObject({ name: 'publish', answer: { decision: 'allow' } })

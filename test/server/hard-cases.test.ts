@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createAgent, createMemoryStore } from '../../src/index.ts'
-import type { AgentForRequest } from '../../src/server/index.ts'
+import type { AgentForRequest } from '../../src/server/session-work.ts'
 import { scripted } from '../../src/testing/index.ts'
 import { gated, startServer, token, until } from './server-kit.ts'
 

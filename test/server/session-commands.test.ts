@@ -153,6 +153,30 @@ test('WB06 /compact replaces the older part of a conversation, and messages that
   expect(next.body.run.text).toBe('Four.')
 })
 
+test('WB06 a command that is stopped, or whose server is closed, while its agent is opened does nothing', async () => {
+  for (const isStopped of [true, false]) {
+    const [asked, opening] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let compacted = 0
+    const { send, server } = await startServer({
+      async agentFor({ session }) {
+        asked.resolve()
+        await opening.promise
+        const agent = createAgent({ provider: gated('x').provider, session })
+        return { agent, close: () => agent.destroy(), compact: async () => `${++compacted}` }
+      },
+      workspaceFor: async () => ({ async close() {} }),
+    })
+    await send('POST', '/v1/sessions', { id: 'a' })
+    const running = send('POST', '/v1/sessions/a/commands', { line: '/compact' })
+    await asked.promise
+    const ended = isStopped ? send('POST', '/v1/sessions/a/stop') : server.close()
+    if (isStopped) await ended
+    opening.resolve()
+    await ended
+    expect([(await running).status, compacted]).toEqual([isStopped ? 409 : 503, 0])
+  }
+})
+
 test('WB07 files that a message names are attached as the authority allows, and the rest is told', async () => {
   const { send, sent, over } = await desk()
   const content = 'Compare @src/main.ts, @.env and @none.ts'
@@ -168,12 +192,14 @@ test('WB07 files that a message names are attached as the authority allows, and 
   expect((await sent())[1]).toBe('Mail me@src/main.ts @src/main.ts')
 })
 
-test('WB07 a name with @ inside an attached file attaches nothing', async () => {
+const text = (written: string) => ({ type: 'text', text: written })
+
+test.each([
+  ['by name', [text('Explain @notes.md'), text('The file notes.md:\n```\nSee @src/main.ts\n```')]],
+  ['in the page', [text('Explain'), text('File notes.md:\n\nSee @src/main.ts')]],
+  ['in the page without a word', [text('File notes.md:\n\nSee @src/main.ts')]],
+])('WB07 a name with @ inside a file that was attached %s attaches nothing', async (_, content) => {
   const { send, sent, over } = await desk()
-  const content = [
-    { type: 'text', text: 'Explain @notes.md' },
-    { type: 'text', text: 'The file notes.md:\n```\nSee @src/main.ts\n```' },
-  ]
   await send('POST', '/v1/sessions/a/messages', { content, files: true })
   await over()
   expect((await sent())[0]).not.toContain('export const one')

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { createRemoteClient } from '../../src/client/index.ts'
 import type { ServerOptions } from '../../src/server/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
+import { listen, remote } from './http-kit.ts'
 import { startServer, tool, until } from './server-kit.ts'
 
 const workspace: ServerOptions['workspaceFor'] = async () => ({
@@ -45,6 +47,14 @@ test('WB08 the context tells what fills it by kind, its limit, and what the next
   const longer = await send('GET', `/v1/sessions/a/context?draft=${'word%20'.repeat(100)}`)
   expect(longer.body.forecast.likely).toBeGreaterThan(body.forecast.likely)
   expect(body.forecast.most).toBeGreaterThanOrEqual(body.forecast.likely)
+})
+
+test('WB08 a draft of any length is counted: it is sent in the body', async () => {
+  const { server } = await called({ workspaceFor: workspace })
+  const { url } = await listen(server.fetch)
+  const { sessions } = createRemoteClient(remote(url))
+  const [none, long] = [await sessions.context('a'), await sessions.context('a', { draft: 'word '.repeat(20_000) })]
+  expect(long.forecast!.likely).toBeGreaterThan(none.forecast!.likely)
 })
 
 test('WB08 without prices and limits the context is told without them', async () => {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
 import { createAgent, createMemoryStore } from '../../src/index.ts'
-import type { AgentForRequest, ServerOptions, SessionSettings } from '../../src/server/index.ts'
+import type { ServerOptions } from '../../src/server/index.ts'
+import type { SessionSettings } from '../../src/server/session-settings.ts'
+import type { AgentForRequest } from '../../src/server/session-work.ts'
 import { scripted } from '../../src/testing/index.ts'
 import { gated, startServer, until } from './server-kit.ts'
 
@@ -120,14 +122,21 @@ test('WB02 no log, copy, import or restart leads to yolo, and only an admin choo
   expect((await settings()).chosen.mode).not.toBe('yolo')
 })
 
-test('WB02 the mode needs the scope answer, and yolo admin', async () => {
+test('WB02 the mode and the profile need the scope answer, and yolo admin', async () => {
   let scopes: ('read' | 'send' | 'answer' | 'admin')[] = ['admin']
-  const { choose } = await withSettings({ auth: { verify: () => ({ user: 'ann', scopes }) } })
+  const { choose, send } = await withSettings({ auth: { verify: () => ({ user: 'ann', scopes }) } })
+  const command = (line: string) => send('POST', '/v1/sessions/a/commands', { line })
+  scopes = ['send']
+  const blind = await choose({ thinking: 'low' })
+  expect([blind.status, blind.body]).toEqual([200, {}]) // settings are for callers who may read
   scopes = ['read', 'send']
-  expect((await choose({ thinking: 'low' })).status).toBe(200)
+  expect((await choose({ thinking: 'low' })).body.chosen).toEqual({ thinking: 'low' })
   expect((await choose({ mode: 'ask' })).body.code).toBe('scope_missing')
+  // A profile decides the mode too: `build` would lead out of `plan`.
+  for (const profile of ['build', null]) expect((await choose({ profile })).body.code).toBe('scope_missing')
+  expect((await command('/profile build')).body.code).toBe('scope_missing')
   scopes = ['read', 'send', 'answer']
-  expect((await choose({ mode: 'ask' })).status).toBe(200)
+  expect((await choose({ mode: 'ask', profile: 'build' })).status).toBe(200)
   expect((await choose({ mode: 'yolo' })).body.code).toBe('scope_missing')
   scopes = ['admin']
   expect((await choose({ mode: 'yolo' })).body.chosen).toMatchObject({ mode: 'yolo' })

@@ -39,6 +39,19 @@ test('WB12 a message that was sent during a run is taken back, and the model nev
   expect((await send('DELETE', '/v1/sessions/a/messages/k9')).body).toMatchObject({ status: 404, code: 'no_message' })
 })
 
+test('WB12 a caller who may not read takes a message back without getting its content', async () => {
+  const script = gated('One.')
+  const verify = ({ headers }: Request) => ({ user: 'u', scopes: [headers.get('x-scopes') ?? 'admin'] as never })
+  const { send } = await startServer({ provider: () => script.provider, auth: { verify } })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'Go.' })
+  await until(() => script.requests.length === 1)
+  await send('POST', '/v1/sessions/a/messages', { content: 'A secret.' }, { 'idempotency-key': 'k1' })
+  const takeBack = (scope: string) => send('DELETE', '/v1/sessions/a/messages/k1', undefined, { 'x-scopes': scope })
+  expect((await takeBack('send')).body).toEqual({ clientKey: 'k1' })
+  expect((await takeBack('admin')).body).toEqual({ clientKey: 'k1', content: say('A secret.') })
+  script.open()
+})
+
 test('WB12 a client that waits for the answer to a message is told that it was taken back', async () => {
   const script = gated('One.')
   const { server, send, store } = await startServer({ provider: () => script.provider })

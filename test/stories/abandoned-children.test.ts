@@ -131,6 +131,28 @@ test('a child that is still at work comes to its own end before its call is give
   expect(resultsOf(await store.read('s/o.1'))).toEqual(['w aborted'])
 })
 
+test('so it is when a call that runs again is cancelled while another child is at work', async () => {
+  const store = createMemoryStore()
+  const session = await createSession({ store, id: 's' })
+  const wait = tool('wait', (_, ctx) => ctx.suspend('a question'), { replay: 'keyed' })
+  const hang = tool('hang', () => new Promise(() => {}))
+  const outer = tool(
+    'outer',
+    async (_, ctx) => {
+      if (ctx.attempt === 1) await ctx.call('spawn', { task: 'go' })
+      await (await ctx.createChild()).run({ prompt: 'Go.' })
+      return 'done'
+    },
+    { replay: 'keyed', timeoutMs: 50 },
+  )
+  const provider = scripted([call('o', 'outer')], [call('w', 'wait')], [call('h', 'hang')], 'Fine.')
+  const agent = createAgent({ provider, session, tools: { hang, outer, spawn, wait } })
+  await agent.run({ prompt: 'Go.' })
+  expect((await agent.run()).text).toBe('Fine.')
+  expect(resultsOf(await store.read('s'))).toEqual(['o timeout'])
+  expect(resultsOf(await store.read('s/o.1'))).toEqual(['w aborted'])
+})
+
 test('a tool that fails without having had children does not look through the store', async () => {
   const inner = createMemoryStore()
   let lists = 0

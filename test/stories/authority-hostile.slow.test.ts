@@ -162,6 +162,7 @@ describe('settings', () => {
     )
     expect(() => createAuthority({}).narrow(wrong)).toThrow('denny')
     expect(() => createAuthority({ approvalTimeoutMs: 0 })).toThrow('approvalTimeoutMs must be')
+    expect(() => createAuthority({ answerSecret: new Uint8Array(31) })).toThrow('answerSecret must be at least 32')
     const { tools, ran } = noting('mail')
     await expect(guarded([[call('1', 'mail')]], wrong, { tools }).agent.run({ prompt: 'Go.' })).rejects.toThrow('denny')
     expect(ran).toEqual([])

@@ -22,7 +22,7 @@ test('B053 values of the environment and of settings appear in no request, and i
     await writeFile(join(root, 'a.txt'), 'alpha')
     const calls = [
       call('1', 'shell', { command: 'env' }),
-      call('2', 'shell', { command: 'node -p process.env' }),
+      call('2', 'shell', { command: 'node -p process.env > env.txt' }),
       call('3', 'read_file', { path: 'a.txt' }),
       call('4', 'write_file', { path: 'b.txt', content: 'x' }),
       call('5', 'nowhere', {}),

@@ -15,9 +15,11 @@ describe('options that cannot be meant', () => {
     ['no options', undefined, /takes an object such as \{ provider \}, got undefined/],
     ['no provider', {}, /needs a provider with meta\.defaultModel and stream\(\), got undefined/],
     ['a provider that is a string', { provider: 'anthropic' }, /"provider" must be an object, got "anthropic"/],
+    ['servers of another form', { provider, mcpServers: { a: {} } }, /must be a list of servers, as in \[\{ name/],
+    ['the name of another library', { provider, instructions: 'x' }, /no option "instructions"; write system/],
     ['an unknown option', { provider, sytem: 'x' }, /no option "sytem", did you mean "system"/],
     ['a system that is a number', { provider, system: 42 }, /"system" must be a string, got 42/],
-    ['tools that are a list', { provider, tools: [echo] }, /"tools" must be an object, got an array of 1/],
+    ['tools that are a list', { provider, tools: [echo] }, /"tools" must be tools by name, .*, got an array of 1/],
     ['a tool that is none', { provider, tools: { a: 'x' } }, /tools\.a must be a tool \{ spec, execute \}, got "x"/],
     [
       'a tool without a name',

@@ -1,4 +1,4 @@
-import { readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ExecutionContext, SandboxProfile } from '../../src/core/execution.ts'
@@ -84,6 +84,35 @@ test('UI108 a rule that the person keeps covers what it says, in this project an
     { rule: 'shell:npm run *', covers: 'every `npm run *` in this project (and any further words)' },
   ])
   expect(grants).toHaveLength(1)
+})
+
+test('UI108 a rule that the person keeps covers no line that starts in another folder', async () => {
+  const { home, a } = await folders()
+  const kept = { root: a, home, scope: 'project', profiles: ['workspace-write'], rule: 'shell:make' } as const
+  const make = (id: string, cwd: string) => call(id, 'shell', { command: 'make', cwd })
+  await mkdir(join(a, 'vendor'))
+  const calls = [line('make'), make('here', '.'), make('below', 'vendor'), make('again', 'vendor')]
+  expect(await askedAbout(calls, kept)).toEqual(['make', 'below', 'again'])
+})
+
+test('UI108 a rule covers no call that obeys a file to which its grant is not bound', async () => {
+  const { home, a } = await folders()
+  const desk = { root: a, home, scope: 'project', profiles: ['workspace-write'] } as const
+  await mkdir(join(a, 'sub/deep'), { recursive: true })
+  for (const file of ['Makefile', 'sub/Makefile', 'sub/deep/x.mk', 'other.mk']) await writeFile(join(a, file), 'all:')
+  const others = [
+    'make -C sub all',
+    'make -Csub',
+    'make --directory=sub',
+    'make -f other.mk',
+    'make -kfother.mk',
+    'make -C sub -C deep -fx.mk',
+  ]
+  const calls = ['make build', 'make test', ...others].map((one) => line(one))
+  expect(await askedAbout(calls.slice(0, 2), { ...desk, rule: 'shell:make *' })).toEqual(['make build'])
+  expect(await askedAbout(calls, { ...desk, scope: 'once' })).toEqual(others)
+  const again = [line('make -C sub all'), line('make -C sub test')]
+  expect(await askedAbout(again, { ...desk, rule: 'shell:make *' })).toEqual(['make -C sub all'])
 })
 
 test('UI108 a rule in an answer never widens it: one that is not offered or not valid counts once', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { InboxItem } from '../../src/core/log.ts'
 import { textOf } from '../../src/core/turn.ts'
 import { createAgent, createMemoryStore, createSession } from '../../src/index.ts'
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
-import type { InboxItem } from '../../src/types.ts'
 
 const message = (mode: InboxItem['mode'], text: string): InboxItem => ({
   clientKey: text,

@@ -112,7 +112,7 @@ describe('limits over a tree', () => {
   })
 
   test('B3 nor do attempts that fail, break off or are made again', { timeout: 60_000 }, async () => {
-    for (let seed = 1001; seed <= rounds(1040, 1300); seed++) {
+    for (let seed = 1001; seed <= rounds(1020, 1300); seed++) {
       const limits = limitsFor(seeded(seed + 10_000))
       const { agent, provider, ended } = agentOf(seed, { trouble: 0.25, limits })
       await agent.run({ prompt: 'go' }).catch(() => {})

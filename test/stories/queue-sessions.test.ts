@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { InboxItem } from '../../src/core/log.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
 import { fakeClock, scripted, texts } from '../../src/testing/index.ts'
-import type { InboxItem, SessionStore } from '../../src/types.ts'
+import type { SessionStore } from '../../src/types.ts'
 import { calls, once, said, setUp, tick } from './queue-kit.ts'
 
 describe('messages from another process', () => {

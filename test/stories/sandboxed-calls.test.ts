@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/index.ts'
+import type { Confinement, ExecutionContext } from '../../src/core/execution.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
 import { createShellTool, grep } from '../../src/tools/index.ts'
-import type { Confinement, ExecutionContext } from '../../src/types.ts'
 import { guarded } from './authority-kit.ts'
 
 const shell = createShellTool()

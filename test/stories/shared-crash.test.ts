@@ -14,11 +14,21 @@ function afterDeaths(store: SessionStore, sessions: number): SessionStore {
   }
 }
 
-/** A process that dies in a run, before anything came of it. */
-async function die(store: SessionStore): Promise<void> {
+/** A process that dies in a run, after these replies of the model. */
+async function die(store: SessionStore, replies: readonly string[] = []): Promise<void> {
   const session = (await store.find('s')) ? await loadSession(store, 's') : await createSession({ store, id: 's' })
   await session.open()
-  await session.log.append({ type: 'run_started', runId: crypto.randomUUID(), model: 'm' })
+  const runId = crypto.randomUUID()
+  await session.log.append({ type: 'run_started', runId, model: 'm' })
+  for (const text of replies) {
+    const turn = {
+      id: crypto.randomUUID(),
+      runId,
+      role: 'assistant' as const,
+      content: [{ type: 'text' as const, text }],
+    }
+    await session.log.append({ type: 'turn', turn: { ...turn, createdAt: 0 }, stop: 'end' })
+  }
 }
 
 test('ST18 deaths that a session shared with others make it a suspect, and never park it', async () => {
@@ -36,6 +46,17 @@ test('ST18 three deaths alone park a session, and shared ones between them do no
   for (const store of [alone, alone, crowded, alone]) await die(store)
   await expect(die(alone)).rejects.toThrow(SessionParkedError)
   expect(await memory.find('s')).toMatchObject({ status: 'parked' })
+})
+
+test('ST18 a death says nothing against a session that has made progress in that run', async () => {
+  const memory = createMemoryStore()
+  const store = afterDeaths(memory, 20)
+  for (let i = 0; i < 3; i++) await die(store, ['I am well'])
+  await die(store)
+  expect((await store.read('s')).filter(({ type }) => type === 'run_ended')).toHaveLength(3)
+  expect(await memory.find('s')).toMatchObject({ suspicions: 0 })
+  await die(store)
+  expect(await memory.find('s')).toMatchObject({ suspicions: 1 })
 })
 
 test('ST18 progress clears the suspicion', async () => {

@@ -312,5 +312,5 @@ test('HK01 a tool that cannot leave out edits does not run if some were denied',
   agent.hooks.hook('tool:gate', (ctx) => void (ctx.editDecisions = [allow, deny()]))
   await agent.run({ prompt: 'Go.' })
   expect(ran).toEqual([])
-  expect(JSON.stringify(agent.turns)).toContain('some of its edits were denied, and it cannot leave them out')
+  expect(JSON.stringify(agent.turns)).toContain('the decisions about the edits of this call cannot be applied')
 })

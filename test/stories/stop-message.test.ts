@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { AgentAbortedError } from '../../src/core/errors.ts'
+import type { InboxItem } from '../../src/core/log.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
 import { exportSession, importSession } from '../../src/sessions/index.ts'
 import { call, fakeClock, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
-import type { InboxItem, LogEntry, SessionStore } from '../../src/types.ts'
+import type { LogEntry, SessionStore } from '../../src/types.ts'
 
 const stop = (clientKey = 'stop'): InboxItem => ({ clientKey, mode: 'stop', content: [] })
 const steer = (text: string): InboxItem => ({ clientKey: text, mode: 'steer', content: [{ type: 'text', text }] })

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
@@ -22,7 +22,8 @@ const write = (id: string, path: string, content: string) => [call(id, 'write_fi
 async function desk(replies: Parameters<typeof scripted>, more: Partial<SnapshotsOptions> = {}) {
   const folder = await temporary('desk-')
   const execution = more.execution ?? createProcessContext({ cwd: folder })
-  const snapshots = createSnapshots({ execution, store: await temporary('snapshots-'), ...more })
+  const kept = await temporary('snapshots-')
+  const snapshots = createSnapshots({ execution, store: kept, ...more })
   const store = createMemoryStore()
   const session = await createSession({ store, id: 'one' })
   const tools = { shell, write_file: writeFileTool, read_file: readFileTool }
@@ -54,7 +55,7 @@ async function desk(replies: Parameters<typeof scripted>, more: Partial<Snapshot
         )
     return found
   }
-  return { folder, snapshots, store, session, agent, put, read, seqBefore, said, notes }
+  return { folder, kept, snapshots, store, session, agent, put, read, seqBefore, said, notes }
 }
 
 const noFiles = { restore: [], delete: [], conflicts: [] }
@@ -156,6 +157,37 @@ describe('a session goes back', () => {
     await agent.destroy()
   }, 60_000)
 
+  test('CK03 after the agent was destroyed the plan, the rollback and the undo work, and so does another agent with the same snapshots', async () => {
+    const { agent, put, read, snapshots, session, seqBefore, folder } = await desk([write('1', 'a.txt', 'dug'), 'Dug.'])
+    put('a.txt', 'mine')
+    await agent.run({ prompt: 'Dig' })
+    await agent.destroy()
+    const to = await seqBefore('Dig')
+    expect((await snapshots.planRollback(session, { to })).files).toMatchObject({ restore: ['a.txt'] })
+    await snapshots.rollback(session, { to })
+    expect(read('a.txt')).toBe('mine')
+    await snapshots.undoRollback(session)
+    expect(read('a.txt')).toBe('dug')
+    // Two agents with the same snapshots, of which one ends while the other works.
+    const ends = createAgent({ provider: scripted('Done.'), extensions: [snapshots.extension] })
+    const end = {
+      spec: { name: 'end', description: 'Ends the other agent.', inputSchema: { type: 'object' } },
+      execute: () => ends.destroy().then(() => 'ended'),
+    }
+    const other = createAgent({
+      ...{ provider: scripted([call('1', 'end', {})], run('2', 'echo new > b.txt'), 'Done.'), session },
+      ...{ execution: createProcessContext({ cwd: folder }), tools: { shell, end } },
+      extensions: [snapshots.extension],
+    })
+    await ends.run({ prompt: 'Nothing.' })
+    await other.run({ prompt: 'Build' })
+    await snapshots.close()
+    expect((await snapshots.planRollback(session, { to: await seqBefore('Build') })).files).toMatchObject({
+      delete: ['b.txt'],
+    })
+    await other.destroy()
+  })
+
   test('CK03 to before a message that an undo brought back, files go back as the first time', async () => {
     const { agent, put, read, snapshots, session, store, said } = await desk([
       ...[write('1', 'plan.txt', 'dig\n'), 'Dug.', 'At once.'],
@@ -221,20 +253,18 @@ describe('a session goes back', () => {
     onFailpoint(undefined)
     expect(await meanwhile).toEqual({ files: 'at_work' })
     expect([read('plan.txt'), (await plan()).files]).toEqual(['dig\n', files])
-    for (const failpoint of ['rollback.logged', 'rollback.staged']) {
-      await snapshots.rollback(session, { to: 0 })
-      onFailpoint((name) => {
-        if (name === failpoint) throw new Error('power cut')
-      })
-      await expect(snapshots.undoRollback(session)).rejects.toThrow('power cut')
-      onFailpoint(undefined)
-      // Nothing has come back to the disk yet, so nothing would leave it.
-      expect([failpoint, read('plan.txt'), (await plan()).files]).toEqual([failpoint, 'sow\n', noFiles])
-      await snapshots.undoRollback(session) // finishes the undo first
-      expect([failpoint, read('plan.txt')]).toEqual([failpoint, 'sow\n'])
-      await snapshots.undoRollback(session)
-      expect([failpoint, (await plan()).files]).toEqual([failpoint, files])
-    }
+    await snapshots.rollback(session, { to: 0 })
+    onFailpoint((name) => {
+      if (name === 'rollback.logged') throw new Error('power cut')
+    })
+    await expect(snapshots.undoRollback(session)).rejects.toThrow('power cut')
+    onFailpoint(undefined)
+    // Nothing has come back to the disk yet, so nothing would leave it.
+    expect([read('plan.txt'), (await plan()).files]).toEqual(['sow\n', noFiles])
+    await snapshots.undoRollback(session) // finishes the undo first
+    expect(read('plan.txt')).toBe('sow\n')
+    await snapshots.undoRollback(session)
+    expect((await plan()).files).toEqual(files)
     await agent.destroy()
   }, 60_000)
 
@@ -271,6 +301,80 @@ describe('a session goes back', () => {
     await agent.destroy()
   })
 
+  test('CK05 on a full disk a rollback is refused and changes nothing, neither files nor conversation', async () => {
+    const folder = await temporary('desk-')
+    const disk = createProcessContext({ cwd: folder })
+    let isFull = false
+    const execution: typeof disk = {
+      ...disk,
+      exec: (handle, command, ...rest) => disk.exec(handle, (isFull ? full : '') + command, ...rest),
+    }
+    const full = 'trap "" XFSZ; ulimit -f 8\n' // no file may get more than 4 KB
+    const { agent, snapshots, session, store } = await desk([run('1', 'echo dig > plan; echo x > new'), 'Dug.'], {
+      execution,
+    })
+    writeFileSync(join(folder, 'plan'), 'sow '.repeat(20_000))
+    await agent.run({ prompt: 'Dig' })
+    const { head } = (await store.find('one'))!
+    isFull = true
+    await expect(snapshots.rollback(session, { to: 0 })).rejects.toMatchObject({
+      code: 'not_kept',
+      message: expect.stringMatching(/^the files to restore cannot be written beside the others: error: .*plan/),
+    })
+    isFull = false
+    expect([readdirSync(folder), (await store.find('one'))!.head]).toEqual([['new', 'plan'], head])
+    await snapshots.rollback(session, { to: 0 })
+    expect([readdirSync(folder), readFileSync(join(folder, 'plan'), 'utf8').length]).toEqual([['plan'], 80_000])
+    await agent.destroy()
+  })
+
+  test('CK05 CK14 a run that removes its folder can be undone by force in a new one, and it is said why it has no last snapshot', async () => {
+    const said: string[] = []
+    const { agent, snapshots, session, folder, put, read } = await desk([run('1', 'rm -r "$PWD"'), 'Gone.'], {
+      onUnavailable: (why) => said.push(why),
+    })
+    put('plan.txt', 'sow')
+    expect((await agent.run({ prompt: 'Clean up' })).status).toBe('completed')
+    expect(said).toEqual([expect.stringContaining(`${folder} does not exist (any more)`)])
+    mkdirSync(folder)
+    await expect(snapshots.rollback(session, { to: 0 })).rejects.toMatchObject({
+      code: 'cut_off',
+      message: expect.stringContaining('does not exist (any more)'),
+    })
+    await snapshots.rollback(session, { to: 0, force: true })
+    expect(read('plan.txt')).toBe('sow')
+    await agent.destroy()
+  })
+
+  test('CK05 of two sessions in one folder only one is rolled back at a time, and the other one is refused', async () => {
+    const { agent, snapshots, kept, session, store, folder, put, read } = await desk([
+      run('1', 'echo dig > plan'),
+      'Dug.',
+    ])
+    put('plan', 'sow')
+    await agent.run({ prompt: 'Dig' })
+    const second = await createSession({ store, id: 'two' })
+    const other = createAgent({
+      ...{ provider: scripted(run('1', 'echo two > beds'), 'Made.'), session: second, tools: { shell } },
+      ...{ execution: createProcessContext({ cwd: folder }), extensions: [snapshots.extension] },
+    })
+    await other.run({ prompt: 'Make beds' })
+    let meanwhile: Promise<unknown> | undefined
+    onFailpoint((name) => {
+      if (name === 'rollback.logged') meanwhile ??= elsewhere.rollback(second, { to: 0 }).catch((error) => error)
+    })
+    const elsewhere = createSnapshots({ execution: createProcessContext({ cwd: folder }), store: kept })
+    await snapshots.rollback(session, { to: 0 })
+    onFailpoint(undefined)
+    expect(await meanwhile).toMatchObject({ code: 'at_work', message: expect.stringContaining('session one works') })
+    expect([read('plan'), read('beds')]).toEqual(['sow', 'two\n'])
+    await elsewhere.rollback(second, { to: 0 })
+    expect([read('plan'), read('beds')]).toEqual(['sow', undefined])
+    await elsewhere.close()
+    await other.destroy()
+    await agent.destroy()
+  })
+
   test('CK14 a run of another session in the folder is told of a rollback that was cut off, until that is finished', async () => {
     const told: unknown[] = []
     const { agent, snapshots, session, store, folder, put, read } = await desk(
@@ -282,7 +386,7 @@ describe('a session goes back', () => {
     put('a.txt', 'mine')
     await agent.run({ prompt: 'Work.' })
     onFailpoint((name) => {
-      if (name === 'rollback.staged') throw new Error('power cut')
+      if (name === 'rollback.logged') throw new Error('power cut')
     })
     await expect(snapshots.rollback(session, { to: 0, scope: 'files' })).rejects.toThrow('power cut')
     onFailpoint(undefined)

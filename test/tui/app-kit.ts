@@ -5,6 +5,7 @@ import { codingTools } from 'libero/presets'
 import { memoryExecution } from 'libero/testing'
 import type { Clock, ExecutionContext, Provider, ToolDef } from 'libero/types'
 import type { AgentRequest, Chat } from '../../src/chat/chat.ts'
+import type { ChatCommand } from '../../src/chat/command.ts'
 import { createChat } from '../../src/chat/create-chat.ts'
 import { runApp } from '../../src/tui/app.ts'
 import { openKeyboard } from '../../src/tui/input/keyboard.ts'
@@ -21,6 +22,8 @@ interface AppSetup {
   readonly files?: Readonly<Record<string, string>>
   readonly execution?: ExecutionContext
   readonly env?: Readonly<Record<string, string>>
+  readonly commands?: readonly ChatCommand[]
+  readonly keys?: Readonly<Record<string, string>>
   /** Wraps what the app draws on. */
   readonly watch?: (surface: Surface) => Surface
 }
@@ -98,7 +101,8 @@ export async function openAppOn(
     env: { TERM_PROGRAM: 'vscode', LIBERO_REDUCED_MOTION: '1', NO_COLOR: '1', ...env },
     ...(setup.watch && { watch: setup.watch }),
     history: memoryHistory(),
-    ...createLines([]),
+    ...createLines(setup.commands ?? []),
+    ...(setup.keys && { keys: setup.keys }),
   })
   ended.catch(() => {}) // reported to the test that awaits it
   await opened

@@ -40,6 +40,28 @@ test('UI75 a narrower window with the search in earlier messages open leaves non
   await app.close()
 })
 
+test('UI109 a viewer opens by its key while a command of another key is at work; each counts once', async () => {
+  const over = Promise.withResolvers<void>()
+  let begun = 0
+  const slow = {
+    ...{ name: 'slow', summary: 'Takes long' },
+    run: () => {
+      begun++
+      return over.promise
+    },
+  }
+  const app = await openApp({ provider: puppetModel(), commands: [slow], keys: { 'alt+w': '/slow' } })
+  app.type('\x1bw')
+  await app.until(() => begun === 1)
+  app.type('\x1bw')
+  await app.pass(100)
+  app.type('\x14')
+  await app.until(() => app.screen.isAlternate)
+  expect(begun).toBe(1)
+  over.resolve()
+  await app.close()
+})
+
 test('UI107 keys in a viewer answer no question that waits below it: the viewer tells of it, and it is asked when the viewer is closed', async () => {
   const { app, model, ran } = await openWithChange()
   app.type('go\r')

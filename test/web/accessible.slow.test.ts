@@ -40,7 +40,7 @@ inBrowser('accessibility', (browser) => {
     const { url, link } = await furnish(service)
     const findings: string[] = []
     for (const [i, [look, options]] of Object.entries(looks).entries()) {
-      const page = await openTab(browser(), link, { ...options, reducedMotion: 'reduce' })
+      const page = await openTab(browser(), link, options)
       await untilShown(page)
       for (const path of pictures === undefined ? screensInTurn(i) : screenPaths) {
         await page.goto(url + path)

@@ -93,4 +93,47 @@ inBrowser('agents', (browser) => {
     await page.getByRole('button', { name: 'Delete for good' }).click()
     await main.getByText('No agents yet').waitFor()
   })
+  test('WB100 what is written to an agent stays while the agent cannot be read and while another message is sent', async () => {
+    const { workflow, store } = world(['One.', 'Two.'], { definitions: [definition()] })
+    onTestFinished(() => workflow.close())
+    const { id } = await workflow.createAgent('helper')
+    const { url, link } = await servePage({ store, workflowFor: async () => workflow })
+    const page = await openTab(browser(), link, { mayReport: /404|500|501/ })
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.goto(`${url}/agents/${id}`)
+    const field = page.getByLabel('Message', { exact: true })
+    const problem = page.getByText('answered with status 500')
+
+    // The first try fails, the next one has its key.
+    const keys: (string | undefined)[] = []
+    const { promise: written, resolve: goOn } = Promise.withResolvers<void>()
+    await page.route(`**/v1/agents/${id}/messages`, async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      keys.push(route.request().headers()['idempotency-key'])
+      if (keys.length === 1) return route.fulfill({ status: 500 })
+      await written
+      return route.continue()
+    })
+    await field.fill('first')
+    await field.press('Enter')
+    await problem.waitFor()
+    await field.press('Enter')
+    await vi.waitFor(() => expect(keys).toHaveLength(2), { timeout: 10_000 })
+    await field.fill('second')
+    goOn()
+    await page.getByText('One.', { exact: true }).waitFor()
+    expect(keys[1]).toBe(keys[0])
+    expect(await field.inputValue()).toBe('second')
+
+    // The agent changes, and cannot be read.
+    await page.route(`**/v1/agents/${id}`, (route) => route.fulfill({ status: 500 }))
+    await workflow.sendMsgToAgent(id, 'again')
+    await problem.waitFor()
+    expect(await field.inputValue()).toBe('second')
+    await page.unroute(`**/v1/agents/${id}`)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await problem.waitFor({ state: 'detached' })
+    await page.getByText('Two.', { exact: true }).waitFor()
+    expect(await field.inputValue()).toBe('second')
+  })
 })

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadSession } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
@@ -148,7 +149,7 @@ inBrowser('around a session', (browser) => {
     ])
     await parent.release()
     const page = await openSession(browser(), served, 's')
-    await page.getByRole('button', { name: 'todo 1 of 2: two' }).click()
+    await page.getByRole('button', { name: 'todo 2 of 2: two' }).click()
     await page.getByRole('listitem').filter({ hasText: 'one' }).waitFor()
     await page.getByRole('button', { name: /scout There is a door\./ }).click()
     await page.locator('.child .markdown', { hasText: 'There is a door.' }).waitFor()
@@ -264,5 +265,16 @@ inBrowser('around a session', (browser) => {
     await page.getByRole('tab', { name: 'Context' }).waitFor()
     await page.getByRole('button', { name: 'Close the details' }).tap()
     expect(await page.getByRole('tab', { name: 'Context' }).isVisible()).toBe(false)
+    // A keyboard that lies over the page, as on iOS: only the visual viewport tells of it.
+    await page.evaluate(() => {
+      Object.defineProperty(visualViewport!, 'height', { value: 500 })
+      visualViewport!.dispatchEvent(new Event('resize'))
+    })
+    const above = async (part: Locator): Promise<number> => {
+      const { y, height } = (await part.boundingBox())!
+      return y + height
+    }
+    expect(await above(page.locator('.composer'))).toBeLessThanOrEqual(500)
+    expect(await above(allow)).toBeLessThanOrEqual(500)
   })
 })

@@ -35,7 +35,7 @@ inBrowser('the message field', (browser) => {
     await eventually(() => field.inputValue()).toBe('And then that')
     await attached.getByText('image').waitFor()
     await eventually(() => queued.count()).toBe(0)
-    await page.keyboard.press('Alt+Enter')
+    await page.getByRole('button', { name: 'Queue', exact: true }).click() // as on a phone
     await queued.getByRole('button', { name: 'Take back' }).click()
     await eventually(() => queued.count()).toBe(0)
     model.end([call('c1', 'look')])
@@ -46,6 +46,11 @@ inBrowser('the message field', (browser) => {
     ).toBe(2)
     model.say('Half an answer')
     await feed.getByText('Half an answer').waitFor()
+    // Esc in the title leaves the title alone, and the run too.
+    await page.getByTitle('Rename').click()
+    await page.getByRole('textbox', { name: 'Title' }).press('Escape')
+    await page.getByTitle('Rename').waitFor()
+    expect(await page.getByRole('button', { name: 'Stop', exact: true }).count()).toBe(1)
     await field.focus()
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Stopping' }).or(feed.getByText('Stopped')).first().waitFor()

@@ -55,7 +55,7 @@ See [the documentation](https://example.com/cart).
 
 /** \`libero web\` as a process of its own, on a project with sessions in every state that a page shows. */
 export async function furnish(service: MockService, onEnd?: (end: () => void) => void): Promise<Furnished> {
-  const desk = openDesk(service.url, onEnd)
+  const desk = openDesk(service.url, onEnd, { snapshots: true })
   desk.write('package.json', '{ "name": "shop", "type": "module" }\n')
   desk.write('src/cart.js', cart)
   desk.write('test/cart.test.js', cartTest)

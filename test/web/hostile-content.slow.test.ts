@@ -5,6 +5,9 @@ import { tool, until } from '../server/server-kit.ts'
 import { inBrowser, type OpenedPage, openTab, servePage } from './browser-kit.ts'
 import { hostileTexts } from './hostile-texts.ts'
 
+/** Three screens at once: what is scrolled through is drawn in a third of the steps. */
+const tall = { width: 1200, height: 2400 }
+
 const screens = ['', 'new', 'waiting', 'agents', 'schedules', 'usage', 'rules', 'tools', 'settings']
 
 inBrowser('hostile content', (browser) => {
@@ -12,7 +15,7 @@ inBrowser('hostile content', (browser) => {
     expect(hostileTexts.length).toBeGreaterThan(250)
     const { link, url, send } = await served()
     // Some of what the screens ask for, this server does not offer.
-    const page = await openTab(browser(), link, { mayReport: /status of (404|501)/ })
+    const page = await openTab(browser(), link, { viewport: tall, mayReport: /status of (404|501)/ })
     const outside = await watch(page)
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     for (const path of screens) await visit(page, `${url}/${path}`)
@@ -117,14 +120,14 @@ async function visit(page: OpenedPage, address: string): Promise<void> {
 async function readThrough(page: OpenedPage): Promise<void> {
   const log = page.getByRole('feed')
   await log.waitFor()
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 20; i++) {
     await page.evaluate(() => {
       for (const folded of document.querySelectorAll<HTMLElement>('[role=feed] [aria-expanded=false]')) folded.click()
       for (const element of document.querySelectorAll('[role=feed] *'))
         element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
     })
     await log.hover()
-    await page.mouse.wheel(0, -900)
+    await page.mouse.wheel(0, -2700)
     await page.waitForTimeout(20)
   }
 }

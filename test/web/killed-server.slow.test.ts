@@ -59,4 +59,6 @@ async function isOver(url: string, id: string): Promise<boolean> {
 
 /** The conversation as it is shown, without the times. */
 const rowsOf = async (page: OpenedPage): Promise<string> =>
-  (await page.getByRole('feed').innerText()).replace(/\b(now|\d+(\.\d+)? (s|ms|min ago))\b/g, '').replace(/\s+/g, ' ')
+  (await page.getByRole('feed').innerText())
+    .replace(/\b(just now|now|\d+(\.\d+)? (s|ms|min ago))\b/g, '')
+    .replace(/\s+/g, ' ')

@@ -22,7 +22,7 @@ inBrowser('lists and forms', (browser) => {
     await main.getByRole('heading', { name: 'Waits for you' }).waitFor()
     expect(await main.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Waits for you', 'Stopped', 'Today'])
     await page.getByRole('button', { name: 'Failed' }).click()
-    const titles = () => main.locator('.session-line .one-line').allInnerTexts()
+    const titles = () => main.locator('.session-line > a .one-line').allInnerTexts()
     await vi.waitFor(async () => expect(await titles()).toEqual(['Nightly report']), { timeout: 10_000 })
     await page.getByRole('button', { name: 'All', exact: true }).click()
     await page.getByLabel('Tag', { exact: true }).selectOption('review')

@@ -35,6 +35,7 @@ inBrowser('the replay file', (browser) => {
     const feed = page.getByRole('feed')
     await feed.getByText('A lake with two boats.').waitFor()
     await expect.poll(() => feed.innerText()).toContain('spawn')
+    expect((await feed.boundingBox())!.width).toBe(1200) // as wide as the window
     await page.getByRole('button', { name: /look/ }).click()
     await feed.locator('pre', { hasText: 'seen' }).waitFor()
     const slider = page.getByRole('slider')

@@ -1,4 +1,4 @@
-import { beforeAll } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { type Furnished, furnish } from './furnished.ts'
 
@@ -10,14 +10,16 @@ export interface SharedHost {
 /** One furnished `libero web` for all tests of a file. What a test changes, those after it find changed. */
 export function sharedHost(): () => SharedHost {
   let shared: SharedHost
+  let service: MockService | undefined
+  const ends: (() => void)[] = []
   beforeAll(async () => {
-    const service = await startMockService()
-    const ends: (() => void)[] = []
+    service = await startMockService()
     shared = { service, host: await furnish(service, (end) => ends.push(end)) }
-    return async () => {
-      for (const end of ends.reverse()) end()
-      await service.close()
-    }
+  })
+  // Also where furnishing failed or took too long: no process is left behind.
+  afterAll(async () => {
+    for (const end of ends.reverse()) end()
+    await service?.close()
   })
   return () => shared
 }

@@ -155,6 +155,10 @@ inBrowser('what waits', (browser) => {
     await question.getByLabel('Postgres').check()
     await question.getByLabel('In your own words').fill('Postgres 17')
     expect(await question.getByLabel('Postgres').isChecked()).toBe(false)
+    // What is written on a card is there after a reload.
+    await page.reload()
+    const words = question.getByLabel('In your own words')
+    await vi.waitFor(async () => expect(await words.inputValue()).toBe('Postgres 17'), { timeout: 20_000 })
     await question.getByLabel('Postgres').check()
     await press(question, 'Answer')
     await question.waitFor({ state: 'detached' })

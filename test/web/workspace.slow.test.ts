@@ -17,7 +17,7 @@ afterAll(() => service.close())
 inBrowser('a session in a folder', (browser) => {
   describe('WB72 WB73 WB89 completion, commands, mode and model, context, why', () => {
     test('WB76 WB77 WB80 files with comments, rollback and undo, on one page', async () => {
-      const desk = openDesk(service.url)
+      const desk = openDesk(service.url, undefined, { snapshots: true })
       desk.write('src/cart.js', 'export const discounted = (whole, rebate) => {\n  return whole + rebate\n}\n')
       execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: desk.cwd, env: { ...desk.env, HOME: desk.home } })
       const { url, said, send, untilOver } = await startServing(desk, [], 'web')

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import type { SessionStore } from '../../src/core/store.ts'
 import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
+import { createMemoryStore } from '../../src/sessions/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call } from '../../src/testing/scripted.ts'
 import type { WorkflowUpdate } from '../../src/workflow/listeners.ts'
 import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
@@ -54,6 +57,26 @@ test('D050 the message of a handler is shown if it cannot be saved', async () =>
     ['error', expect.stringContaining('the disk is full'), false],
   ])
   broken.is = false
+})
+
+test('after a look for unfinished work that fails, a later look finds the work', async () => {
+  const broken = { is: false }
+  const kept = createMemoryStore()
+  const store: SessionStore = {
+    ...kept,
+    list: (query) => (broken.is ? Promise.reject(new Error('the disk is gone')) : kept.list(query)),
+  }
+  const clock = fakeClock(Date.now())
+  const { workflow, errors } = world(['Hello.'], { store, clock })
+  const { id } = await workflow.createAgent('helper')
+  await workflow.start()
+  broken.is = true
+  await clock.advance(5000)
+  broken.is = false
+  await kept.send(id, { clientKey: 'k', mode: 'prompt', content: [{ type: 'text', text: 'Hi' }] })
+  await clock.advance(5000)
+  await vi.waitFor(async () => expect((await workflow.getStatus(id)).state).toBe('completed'))
+  expect(errors.map(({ message }) => message)).toContainEqual(expect.stringContaining('this is tried again in 5 s'))
 })
 
 /** What a screen shows after these updates. */

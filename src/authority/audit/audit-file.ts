@@ -7,7 +7,13 @@ import { createRedactor, type Redactor, redactedStart } from '../../platform/red
 import { appendToChain } from './audit-chain.ts'
 import { AuditFiles, removeFiles } from './audit-files.ts'
 
-export interface FileAuditOptions {
+const defaultFileBytes = 16 * 1024 * 1024
+
+/**
+ * An audit in JSON lines, each with the hash of the one before, over all its files. A write resolves when its line is in
+ * the file, without secrets. Continues an existing file.
+ */
+export function createFileAudit(options: {
   /** A file if it ends in `.jsonl`, for one writer at a time; otherwise a folder, in which every sink creates its own file. */
   readonly path: string
   /** Texts to redact everywhere. */
@@ -28,15 +34,7 @@ export interface FileAuditOptions {
   /** A record that each file begins with. */
   readonly first?: AuditRecord
   readonly clock?: Clock
-}
-
-const defaultFileBytes = 16 * 1024 * 1024
-
-/**
- * An audit in JSON lines, each with the hash of the one before, over all its files. A write resolves when its line is in
- * the file, without secrets. Continues an existing file.
- */
-export function createFileAudit(options: FileAuditOptions): AuditSink {
+}): AuditSink {
   const { sync = 'decision', clock = systemClock, maxFileBytes = defaultFileBytes } = options
   const { path, keepDays, keepBytes, secrets = [], env = process.env } = options
   const files = new AuditFiles({ path, clock, maxFileBytes, keepDays, keepBytes })
@@ -85,6 +83,8 @@ export function createFileAudit(options: FileAuditOptions): AuditSink {
     },
   }
 }
+
+type FileAuditOptions = Parameters<typeof createFileAudit>[0]
 
 interface Waiting {
   readonly at: number

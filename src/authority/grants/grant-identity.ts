@@ -1,6 +1,7 @@
 import type { Placement } from '../confinement.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { coveredCalls } from './covered-calls.ts'
+import type { Grant } from './grant.ts'
 import { isCoveredByRule } from './grant-rule.ts'
 import type { GrantIdentity } from './grants.ts'
 
@@ -12,13 +13,16 @@ export interface GrantPlace {
   readonly project: string
   /** The same with all links resolved. Default: the same. */
   readonly realProject?: string
+  /** Those of `boundFiles` that exist: a grant with a rule covers the call only if it is bound to each. Default: none. */
+  readonly obeyedFiles?: readonly string[]
 }
 
 /** What a grant must cover to allow a call whose commands would run in this place. */
 export function grantIdentity(call: JudgedCall, at: GrantPlace, wanted: Placement | undefined): GrantIdentity {
-  const { sessionIds, project, realProject = project } = at
+  const { sessionIds, project, realProject = project, obeyedFiles = [] } = at
   const { tool, origin } = call
   const { key } = coveredCalls(call)
-  const isCoveredBy = (rule: string): boolean => isCoveredByRule(rule, call)
+  const isCoveredBy = ({ rule = '', bound = {} }: Grant): boolean =>
+    obeyedFiles.every((path) => Object.hasOwn(bound, path)) && isCoveredByRule(rule, call)
   return { tool, key, origin, sessionIds, project: realProject, wanted, isCoveredBy }
 }

@@ -44,10 +44,27 @@ test.each([
   'LD_PRELOAD=x.so make', // more than its words
   'cd src && make', // elsewhere
   'make > log.txt', // a redirection
+  'bash < a.sh',
+  'make 2>&1',
+  'make; true > log.txt',
+  'frobnicate "*"', // its star would stand for more than this call
+  'make build/*',
   'env make',
   'sh -c make',
 ])('UI108 no rule is proposed for %s', (text) => {
   expect(proposedRule(line(text))).toBeUndefined()
+})
+
+test('UI108 no rule is proposed for a line that starts in another folder, and no kept rule covers it', () => {
+  const call = line('make')
+  expect(proposedRule({ ...call, startsElsewhere: true })).toBeUndefined()
+  expect(isCoveredByRule('shell:make', call)).toBe(true)
+  expect(isCoveredByRule('shell:make', { ...call, startsElsewhere: true })).toBe(false)
+})
+
+test('UI108 no rule is proposed for a file in a folder whose name has a star', () => {
+  expect(proposedRule(write('a*/x.ts'))).toBeUndefined()
+  expect(proposedRule(write('a/x*.ts'))?.rule).toBe('write_file:a/*')
 })
 
 test('UI108 no rule is proposed for files outside, nor for calls of servers', () => {
@@ -64,6 +81,9 @@ test.each([
   ['shell', 'write after "shell:" what it may be used for'],
   ['shell:*', 'names no program; write it out, as in "shell:git *"'],
   ['shell:g*', 'names no program'],
+  ['shell: *', 'names no program'],
+  ['shell: \u00a0 g* *', 'names no program'],
+  ['shell: ', 'does not cover'],
   ['write_file:*', 'begin with "shell:"'],
   ['fs.write:*', 'begin with "shell:"'],
   ['shell:git push *', 'does not cover `git commit -m x`'],
@@ -72,7 +92,7 @@ test.each([
   expect(() => readGrantRule(rule, proposedRule(line('git commit -m x'))!)).toThrow(problem)
 })
 
-test.each(['/etc/*', '~/x', '../*', 'src/../../x'])(
+test.each(['/etc/*', ' /etc/*', '~/x', ' ~/x', '../*', 'src/../../x'])(
   'UI108 a rule for files does not leave the project: %s',
   (pattern) => {
     expect(() => readGrantRule(`write_file:${pattern}`, proposedRule(write('src/a.ts'))!)).toThrow('leaves the project')
@@ -85,6 +105,12 @@ test.each([
   ['shell:git commit *', 'git push origin', false],
   ['shell:git commit *', 'git commit -m x && rm -rf src', false],
   ['shell:git commit *', 'git commit -m x > out', false],
+  ['shell:git commit *', 'git commit -m x; true > src/app.js', false],
+  ['shell:git commit *', 'git commit -m x; > src/app.js', false],
+  ['shell:git commit *', 'git commit -m x; true', true],
+  ['shell:bash', 'bash < evil.sh', false],
+  ['shell: git commit *', 'git commit -m x', true],
+  ['shell: *', 'rm -rf src', false],
   ['shell:git commit *', 'git commit -m "$(rm -rf src)"', false],
   ['shell:git commit *', 'GIT_DIR=/x git commit -m x', false],
   ['shell:git *', 'git status && git commit -m x', true],

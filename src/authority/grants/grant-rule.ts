@@ -24,7 +24,9 @@ export function proposedRule(call: JudgedCall): ProposedRule | undefined {
   const subject = subjectOf(call)
   if (!subject) return undefined
   const { tool } = call
-  const proposed = { tool, ...subject, rule: `${tool}:${patternFor(call, subject.examples)}` }
+  const pattern = patternFor(call, subject.examples)
+  if (pattern === undefined) return undefined
+  const proposed = { tool, ...subject, rule: `${tool}:${pattern}` }
   try {
     readGrantRule(proposed.rule, proposed)
     return proposed
@@ -67,7 +69,7 @@ export function isCoveredByRule(rule: string, call: JudgedCall): boolean {
 type Subject = Pick<ProposedRule, 'about' | 'examples'>
 
 function subjectOf(call: JudgedCall): Subject | undefined {
-  if (call.origin.layer === 'mcp') return undefined
+  if (call.origin.layer === 'mcp' || call.startsElsewhere) return undefined
   if (factsOf(call).some(({ effect, isOutside }) => effect === 'net' || isOutside)) return undefined
   return call.shell ? commandsOf(call.shell) : filesOf(call)
 }
@@ -77,17 +79,16 @@ function commandsOf({ isWhole, obstacles, commands }: NonNullable<JudgedCall['sh
   if (!isWhole || obstacles.length > 0) return undefined
   const asked = commands.filter(({ table }) => table !== 'neutral').map(({ command }) => command)
   const isPlain = asked.every(
-    ({ words, cwd, env, via, isNested, globs, redirects }) =>
+    ({ words, env, via, isNested, globs }) =>
       words.length > 0 &&
-      cwd === '.' &&
       Object.keys(env).length === 0 &&
       via.length === 0 &&
       !isNested &&
-      !globs.some((i) => i === 0 || mayBeParent.test(words[i]!)) &&
-      redirects.every(({ operator, target }) => target !== undefined && !operator.includes('>')),
+      !globs.some((i) => i === 0 || mayBeParent.test(words[i]!)),
   )
-  const isHere = commands.every(({ command }) => command.cwd === '.')
-  return asked.length > 0 && isPlain && isHere
+  // Of the neutral ones too: `true > src/app.js` empties the file.
+  const isBare = commands.every(({ command: { cwd, redirects } }) => cwd === '.' && redirects.length === 0)
+  return asked.length > 0 && isPlain && isBare
     ? { about: 'commands', examples: asked.map(({ words }) => words) }
     : undefined
 }
@@ -101,13 +102,15 @@ function filesOf({ effects }: JudgedCall): Subject | undefined {
   return { about: 'files', examples: [...new Set(effects.map(({ target }) => target!))].map((path) => [path]) }
 }
 
-/** As wide as what "always" covers where a pattern can say it, else exactly this call. */
-function patternFor({ shell }: JudgedCall, examples: ProposedRule['examples']): string {
+/** As wide as what "always" covers where a pattern can say it, else exactly this call, unless a star in it would be one. */
+function patternFor({ shell }: JudgedCall, examples: ProposedRule['examples']): string | undefined {
   const [first = []] = examples
-  if (!shell) return (first[0] ?? '').replace(/[^/]*$/, '*')
+  const folder = (first[0] ?? '').replace(/[^/]*$/, '')
+  if (!shell) return folder.includes('*') ? undefined : `${folder}*`
   const kind = shell.commands.find(({ table }) => table !== 'neutral')?.kind
-  if (kind === undefined) return first.join(' ')
-  return first.length > kind.split(' ').length ? `${kind} *` : kind
+  if (kind !== undefined) return first.length > kind.split(' ').length ? `${kind} *` : kind
+  const exact = first.join(' ')
+  return exact.includes('*') ? undefined : exact
 }
 
 function patternOf(text: string, tool: string): string {
@@ -115,7 +118,7 @@ function patternOf(text: string, tool: string): string {
   if (name !== tool) throw refused(text, `is about "${name}", and the question about "${tool}"; begin with "${tool}:"`)
   if (pattern === undefined)
     throw refused(text, `is for all of "${tool}"; write after "${tool}:" what it may be used for`)
-  return pattern
+  return pattern.trim()
 }
 
 function parsed(text: string): ReturnType<typeof parseRule> {

@@ -17,8 +17,8 @@ export interface GrantIdentity {
   readonly project: string
   /** Where its commands would run. Absent for a call that runs none. */
   readonly wanted?: Placement | undefined
-  /** Whether a rule that a person wrote covers the call. */
-  isCoveredBy?(rule: string): boolean
+  /** Whether the rule of a grant, which a person wrote, covers the call. */
+  isCoveredBy?(grant: Grant): boolean
 }
 
 /** Stores grants beyond the process. */
@@ -84,7 +84,7 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = true 
 
   function covers(grant: Grant, identity: GrantIdentity): boolean {
     const { tool, key, origin, sessionIds, project, wanted } = identity
-    const isMeant = grant.rule === undefined ? grant.key === key : identity.isCoveredBy?.(grant.rule) === true
+    const isMeant = grant.rule === undefined ? grant.key === key : identity.isCoveredBy?.(grant) === true
     if (grant.tool !== tool || grant.project !== project || !isMeant) return false
     if (wanted !== undefined && !reaches(grant.within, wanted)) return false
     if (!isSameOrigin(grant.origin, origin) || !isCurrent(grant)) return false

@@ -258,6 +258,19 @@ describe('for how long it can be approved', () => {
   const inside = {
     ...{ profile: 'workspace-write', reads: [], writes: [], hidden: [], hosts: [], home: 'empty' },
   } as const satisfies Confinement
+  test('what the sandbox keeps as it is, whatever is answered', () => {
+    const writes = (target: string) => [{ effect: 'fs.write', target } as const]
+    const call = line('touch x', {
+      commands: ['.envrc', 'a', 'sub/.envrc'].map((target) =>
+        command(['touch', target], {}, { effects: writes(target) }),
+      ),
+    })
+    const notesOf = (confinement?: Confinement) =>
+      consentOf(call, { ...where, decision: { ...asks, ...(confinement && { confinement }) } }).notes
+    expect(notesOf(inside)).toEqual(['The sandbox keeps .envrc as it is: only outside of it can this change.'])
+    expect(notesOf()).toEqual([])
+  })
+
   const offered = (call: JudgedCall, more: Partial<Parameters<typeof consentOf>[1]> = {}): string[] =>
     consentOf(call, { ...where, ...more }).choices.map(({ words }) => words)
 

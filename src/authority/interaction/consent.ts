@@ -6,8 +6,9 @@ import { placementText } from '../confinement.ts'
 import { changedDefinition, outsideRequest } from '../floor.ts'
 import { coveredCalls } from '../grants/covered-calls.ts'
 import { proposedRule } from '../grants/grant-rule.ts'
-import type { JudgedCall } from '../judged-call.ts'
+import { factsOf, type JudgedCall } from '../judged-call.ts'
 import { runsCommands } from '../placement.ts'
+import { protection } from '../rules/protected-paths.ts'
 import { type ApprovalOption, approvalOptions } from './approval-options.ts'
 import { argumentLines, changeLines, commandLines, effectsLine, originText, programName } from './consent-lines.ts'
 import { changeHeading, maskSecrets } from './preview.ts'
@@ -67,6 +68,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const { by, why, rule } = decision
   const asked = { by, why: show(why), ...(rule !== undefined && { rule: show(rule) }) }
   const place = placementText(decision.confinement ?? 'outside')
+  const kept = keptInside(call, decision).map((target) => show(target))
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,
     `asked because: ${asked.why}${asked.rule === undefined ? '' : ` (${asked.rule})`}`,
@@ -87,6 +89,9 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     ...(options.hasRun
       ? ['It ran already in this session, in the sandbox workspace-write: it would run a second time.']
       : []),
+    ...(kept.length > 0
+      ? [`The sandbox keeps ${kept.join(' and ')} as it is: only outside of it can this change.`]
+      : []),
     ...(onceOnly === undefined ? [] : [`Can be approved for this once only: ${onceOnly}.`]),
   ]
   const title = `Allow ${show(tool)}?`
@@ -102,6 +107,21 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     notes,
     asked,
   }
+}
+
+/** What the line would write and the sandbox does not let it write: protected paths at the top of the workspace. */
+function keptInside(call: JudgedCall, { confinement }: Decision): string[] {
+  if (!call.shell || typeof confinement !== 'object') return []
+  const isKept = (target: string): boolean => protection(target.split('/')[0]!) !== undefined
+  return [
+    ...new Set(
+      factsOf(call).flatMap(({ effect, target, isOutside }) =>
+        effect === 'fs.write' && target !== undefined && !isOutside && protection(target) && isKept(target)
+          ? [target]
+          : [],
+      ),
+    ),
+  ]
 }
 
 const mostMasked = 256 * 1024

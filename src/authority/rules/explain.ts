@@ -4,7 +4,6 @@ import { effectsOf } from '../../core/prepared-call.ts'
 import type { ToolDef } from '../../core/tool.ts'
 import type { FileLocation } from '../../platform/files-of.ts'
 import { shellFacts } from '../../shell/shell-facts.ts'
-import type { ShellLocation } from '../../shell/shell-location.ts'
 import { type ReadLine, withReader } from '../../shell/shell-reader.ts'
 import { decide } from '../decide.ts'
 import type { DecisionContext } from '../decision-context.ts'
@@ -39,7 +38,14 @@ export function explainCommand(
   options: {
     /** The rules to apply; those of a rules file belong to `launch`. */
     readonly layers: SettingsLayers
-    readonly location: ShellLocation
+    readonly location: {
+      /** The workspace, as an absolute POSIX path. */
+      readonly root: string
+      /** The directory at the start of the line, absolute. Default: the root. */
+      readonly cwd?: string
+      readonly home?: string
+      readonly isTrusted: boolean
+    }
     /** This program's own folders; see `createProtection`. */
     readonly own?: readonly string[]
     /** The sandboxes in which it could run. Default: none. */

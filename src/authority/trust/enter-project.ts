@@ -9,24 +9,24 @@ import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
 import { type ClaudeSearch, isProject, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
-/** The options of `enterProject`. */
-export interface EnterOptions extends ClaudeSearch {
-  readonly list: TrustList
-  /** Without it, or if no person can be asked, an unknown project stays restricted. */
-  readonly interact?: Interact
-  readonly audit?: AuditSink
-  readonly signal?: AbortSignal
-  /** The advice in notices: if no person could be asked, the person declined, or a file changed since it was accepted. */
-  readonly advice?: string
-  /** The user's own instructions, such as `~/.libero/AGENTS.md`. They come first and need no trust. */
-  readonly ownInstructions?: string
-}
-
 /**
  * Determines what of a project may be used: whether it is trusted, whether each of its items is unchanged since it was
  * trusted, and which of its MCP servers may start. Opens no file of the project before a person trusts it.
  */
-export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
+export async function enterProject(
+  cwd: string,
+  options: ClaudeSearch & {
+    readonly list: TrustList
+    /** Without it, or if no person can be asked, an unknown project stays restricted. */
+    readonly interact?: Interact
+    readonly audit?: AuditSink
+    readonly signal?: AbortSignal
+    /** The advice in notices: if no person could be asked, the person declined, or a file changed since it was accepted. */
+    readonly advice?: string
+    /** The user's own instructions, such as `~/.libero/AGENTS.md`. They come first and need no trust. */
+    readonly ownInstructions?: string
+  },
+): Promise<ProjectEntry> {
   const project = await identifyProject(cwd)
   const root = project.canonicalPath
   const { list, ownInstructions, advice, claudeSkills = false, claudeFiles = false } = options
@@ -45,6 +45,8 @@ export async function enterProject(cwd: string, options: EnterOptions): Promise<
   if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(project, { ...always, ...standing })
   return createEntry(project, { ...always, ...standing, ...(await passGates(project, standing, options)), list })
 }
+
+type EnterOptions = Parameters<typeof enterProject>[1]
 
 /** A folder without items may still be a trusted repository. */
 async function isTrusted(root: string, { list }: EnterOptions): Promise<boolean> {

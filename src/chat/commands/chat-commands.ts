@@ -10,30 +10,30 @@ export const chatCommands: readonly ChatCommand[] = [
     async () => (await import('./help.ts')).help,
   ),
   entry('keys', 'Show the keys', {}, async () => (await import('./views.ts')).keys),
-  entry('model', 'Choose the model', { argument: '[name]' }, async () => (await import('./model.ts')).model),
+  entry('model', 'Choose the model', { argument: '[name]' }, async () => (await import('./settings.ts')).model),
   entry(
     'thinking',
     'Choose how much the model thinks',
     { argument: '[level]' },
-    async () => (await import('./thinking.ts')).thinking,
+    async () => (await import('./settings.ts')).thinking,
   ),
   entry(
     'profile',
     'Choose the profile of the agent: its tools and instructions',
     { argument: '[name]' },
-    async () => (await import('./profile.ts')).profile,
+    async () => (await import('./settings.ts')).profile,
   ),
   entry(
     'mode',
     'Choose which calls need an approval',
     { argument: '[mode]' },
-    async () => (await import('./mode.ts')).mode,
+    async () => (await import('./settings.ts')).mode,
   ),
   entry(
     'plan',
     'Plan without changing anything: sets the mode plan',
     { argument: '[task]' },
-    async () => (await import('./mode.ts')).plan,
+    async () => (await import('./settings.ts')).plan,
   ),
   entry('new', 'Begin a new session', {}, async () => (await import('./sessions.ts')).begin),
   entry(
@@ -60,7 +60,7 @@ export const chatCommands: readonly ChatCommand[] = [
     {
       argument: '[message]',
     },
-    async () => (await import('./fork.ts')).fork,
+    async () => (await import('./sessions.ts')).fork,
   ),
   entry(
     'tree',
@@ -85,7 +85,7 @@ export const chatCommands: readonly ChatCommand[] = [
     'compact',
     'Replace the older part of the conversation by a summary now',
     {},
-    async () => (await import('./compact.ts')).compact,
+    async () => (await import('./context.ts')).compact,
   ),
   entry(
     'copy',
@@ -117,9 +117,9 @@ export const chatCommands: readonly ChatCommand[] = [
     { argument: '[number]' },
     async () => (await import('./lists.ts')).watch,
   ),
-  entry('jobs', 'Show background jobs, and stop one', {}, async () => (await import('./jobs.ts')).jobs),
+  entry('jobs', 'Show background jobs, and stop one', {}, async () => (await import('./lists.ts')).jobs),
   entry('log', 'Show the log of this session', { argument: '[entry]' }, async () => (await import('./views.ts')).log),
-  entry('theme', 'Choose the colours', { argument: '[name]' }, async () => (await import('./theme.ts')).theme),
+  entry('theme', 'Choose the colours', { argument: '[name]' }, async () => (await import('./settings.ts')).theme),
   entry(
     'editor',
     'Write the message in your editor',

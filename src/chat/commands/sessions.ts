@@ -1,6 +1,6 @@
 import { oneLine } from '../../core/text.ts'
 import type { CommandWork } from '../lazy-command.ts'
-import { requireSession } from './open-session.ts'
+import { chooseMessage, messageCompletions, requireIdleSession, requireSession } from './open-session.ts'
 
 /** `/new`. */
 export const begin: CommandWork = {
@@ -44,5 +44,19 @@ export const label: CommandWork = {
     if (!text) return
     const seq = await session.label(text)
     screen.print(`Labelled entry ${seq} as "${text}"; /tree shows it, and /fork continues from it in a copy`)
+  },
+}
+
+/** A copy from before a message has its text as the draft, to be sent in other words. */
+export const fork: CommandWork = {
+  complete: (_, context) => messageCompletions(context),
+  async run(argument, context) {
+    const { chat, screen } = context
+    const { id } = requireIdleSession(context)
+    const from = await chooseMessage(argument, context, { title: 'Continue in a copy from', before: ['here'] })
+    if (from === undefined) return
+    await chat.open({ fork: { id, ...(typeof from === 'object' && { at: from.row.from - 1 }) } })
+    if (typeof from === 'object') screen.setDraft(from.text)
+    screen.print(`This is a copy of session ${id}, which stays as it is`)
   },
 }

@@ -10,8 +10,12 @@ export interface RecordedDecision {
   readonly approver?: string
 }
 
-/** Finds the decision about a call of a session, in an audit. */
-export type FindDecision = (sessionId: string, callId: string) => Promise<RecordedDecision | undefined>
+/** Finds the decision about a call of a session, in an audit. `calledAt` says since when there can be one. */
+export type FindDecision = (
+  sessionId: string,
+  callId: string,
+  calledAt?: number,
+) => Promise<RecordedDecision | undefined>
 
 /** Only the process that made the decisions knows them. */
 export const why: CommandWork = whyCommand(async () => undefined)
@@ -26,7 +30,7 @@ export function whyCommand(findDecision: FindDecision): CommandWork {
       const { sessionId } = chat.state
       const { decision, approver } = row.live ?? {}
       const live = decision && { decision, ...(approver !== undefined && { approver }) }
-      const found = live ?? (sessionId === undefined ? undefined : await findDecision(sessionId, row.id))
+      const found = live ?? (sessionId === undefined ? undefined : await findDecision(sessionId, row.id, row.at))
       screen.print([summaryOf(row), ...whyLines(row, found)].join('\n'))
     },
   }

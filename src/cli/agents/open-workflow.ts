@@ -6,15 +6,16 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
-import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
-import { type AgentCommand, assemble, thinkingNotices } from '../assembly/assemble.ts'
+import { createWorkflow, type Workflow, type WorkflowOptions } from '../../workflow/workflow.ts'
+import { limitsOf } from '../assembly/agent-options.ts'
+import { type AgentCommand, type Assembly, assemble, thinkingNotices } from '../assembly/assemble.ts'
 import type { SandboxStatus } from '../assembly/sandbox-status.ts'
 import { snapshotOptions } from '../assembly/snapshot-options.ts'
-import { applySettings, workflowOptions } from '../assembly/workflow-options.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
+import { userConnector } from '../mcp/connector.ts'
 import { linesView } from '../mcp/servers.ts'
 import { type ChosenModel, chooseModel, NoModelError } from '../models/choose-model.ts'
 import { notifyOnWaking } from '../schedules/scheduler-state.ts'
@@ -199,4 +200,42 @@ const writing: ReadonlySet<string> = new Set(['zx-script'])
 export function mayChangeFiles({ config = {}, mcpServers = [] }: AgentDefinition): boolean {
   const { plugins = [] } = config
   return mcpServers.length > 0 || plugins.some(({ toolId, enabled = true }) => enabled && writing.has(toolId))
+}
+
+/** The options of `createWorkflow` that apply to all agents. */
+function workflowOptions({ authority, execution, skills, servers, extensions, thinking, config, io }: Assembly) {
+  return {
+    authority,
+    execution,
+    extensions,
+    mcpConnector: servers?.options.mcpConnector ?? userConnector(io.home, config),
+    ...(skills && { skills }),
+    ...(thinking && { thinking }),
+    ...(config.agents && { settings: config.agents }),
+    ...(config.withoutTools && { withoutTools: config.withoutTools }),
+  } satisfies Partial<WorkflowOptions>
+}
+
+/** A definition with the limits, servers and prompts of the user's settings. Its tools are those of its plugins. */
+function applySettings(definition: AgentDefinition, { config, servers }: Assembly): AgentDefinition {
+  const { behavior = {}, mcpServers = [] } = definition
+  const { prompts = [], maxIterations = 0 } = definition.config ?? {}
+  const { maxTurns, limits } = limitsOf({ maxTurns: behavior.maxTurns, maxCost: behavior.limits?.cost }, config)
+  const own = new Set(mcpServers.map(({ name }) => name))
+  const added = (servers?.options.mcpServers ?? []).filter(({ name }) => !own.has(name))
+  return {
+    ...definition,
+    ...(added.length > 0 && { mcpServers: [...added, ...mcpServers] }),
+    behavior: {
+      ...(config.toolDisclosure && { toolDisclosure: config.toolDisclosure }),
+      ...behavior,
+      maxTurns,
+      ...(limits && { limits: { ...behavior.limits, ...limits } }),
+    },
+    config: {
+      ...definition.config,
+      ...(config.system && { prompts: [...prompts, { id: 'settings', role: 'system', text: config.system }] }),
+      ...(maxIterations > 0 && { maxIterations: Math.min(maxIterations, config.maxTurns ?? maxIterations) }),
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import type { AuditQuery } from '../../server/server-options.ts'
 import type { Io } from '../io.ts'
-import { readAudit, type StoredRecord } from './audit.ts'
+import { readAuditBackwards, type StoredRecord } from './audit.ts'
 import { auditFolder } from './open-audit.ts'
 
 /** One page of the audit, newest first. A text is searched in what is shown, so that it finds no secret. */
@@ -9,10 +9,10 @@ export async function auditPage(
   io: Pick<Io, 'home'>,
   redacted: (record: StoredRecord) => StoredRecord,
 ): Promise<{ readonly records: readonly StoredRecord[]; readonly next?: string }> {
-  const all = (await readAudit(auditFolder(io), filter)).toReversed()
   const wanted = text?.toLowerCase()
   const records: StoredRecord[] = []
-  for (const record of all) {
+  const before = cursor?.slice(0, 'yyyy-mm-ddThh:mm:ss.mmmZ'.length)
+  for await (const record of readAuditBackwards(auditFolder(io), { ...filter, before })) {
     if (cursor !== undefined && placeOf(record) >= cursor) continue
     const shown = redacted(record)
     if (wanted !== undefined && !JSON.stringify(shown).toLowerCase().includes(wanted)) continue

@@ -138,16 +138,53 @@ export interface AuditFilter {
 /** Reads the records of all processes, the oldest first. Skips lines that are not records; `libero audit verify` reports them. */
 export async function readAudit(folder: string, filter: AuditFilter = {}): Promise<StoredRecord[]> {
   const since = filter.since === undefined ? '' : new Date(filter.since).toISOString()
+  const found: StoredRecord[] = []
+  for (const name of await filesOf(folder, filter))
+    found.push(...(await recordsOf(join(folder, name))).filter(({ at }) => at >= since))
+  return matching(found, filter).sort(byTime)
+}
+
+/**
+ * The same, the newest first. Files are read a day at a time, and only as far as records are taken: an audit may have many.
+ * `before` is a time as in records; later files are left out. A verdict is searched in all of them, as outcomes come after it.
+ */
+export async function* readAuditBackwards(
+  folder: string,
+  { before = '', ...filter }: AuditFilter & { readonly before?: string | undefined } = {},
+): AsyncGenerator<StoredRecord, void, undefined> {
+  if (filter.decision !== undefined) return yield* (await readAudit(folder, filter)).toReversed()
+  const since = filter.since === undefined ? '' : new Date(filter.since).toISOString()
+  const end = Date.parse(before)
+  const lastDay = Number.isNaN(end) ? '' : new Date(end + atMidnightMs).toISOString().slice(0, 10)
+  const names = (await filesOf(folder, filter)).filter((name) => lastDay === '' || name.slice(0, 10) <= lastDay)
+  const byDay = Map.groupBy(names, (name) => name.slice(0, 10))
+  /** Files of the day before may have later ones. */
+  let early: readonly StoredRecord[] = []
+  for (const day of [...byDay.keys()].sort().reverse()) {
+    const found = [...early]
+    for (const name of byDay.get(day)!)
+      found.push(...(await recordsOf(join(folder, name))).filter(({ at }) => at >= since))
+    const records = matching(found, filter).sort(byTime).reverse()
+    const begin = Date.parse(day) + atMidnightMs
+    early = records.filter(({ at }) => Date.parse(at) < begin)
+    yield* records.slice(0, records.length - early.length)
+  }
+  yield* early
+}
+
+/** A record at the turn of a day may be in the file of either. */
+const atMidnightMs = 3_600_000
+
+const byTime = (a: StoredRecord, b: StoredRecord): number => compare(a.at, b.at) || a.seq - b.seq
+
+/** The files that may have such records: a process begins a new one each day, named by it. */
+async function filesOf(folder: string, { since }: AuditFilter): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error) => {
     if (codeOf(error) === 'ENOENT') return []
     throw new CliError(`the audit in ${folder} cannot be read (${codeOf(error)}); check who owns that folder`)
   })
-  const found: StoredRecord[] = []
-  // A process begins a new file each day, named by it.
-  const firstDay = filter.since === undefined ? '' : new Date(filter.since - 86_400_000).toISOString().slice(0, 10)
-  for (const name of names.filter((one) => one.endsWith('.jsonl') && one >= firstDay))
-    found.push(...(await recordsOf(join(folder, name))).filter(({ at }) => at >= since))
-  return matching(found, filter).sort((a, b) => compare(a.at, b.at) || a.seq - b.seq)
+  const firstDay = since === undefined ? '' : new Date(since - 86_400_000).toISOString().slice(0, 10)
+  return names.filter((one) => one.endsWith('.jsonl') && one >= firstDay)
 }
 
 async function recordsOf(path: string): Promise<StoredRecord[]> {

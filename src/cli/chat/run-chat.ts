@@ -8,6 +8,7 @@ import { findSession } from '../sessions/find-session.ts'
 import type { OpenSessionOptions } from '../sessions/open-session.ts'
 import { programName } from '../text.ts'
 import { createCliHost } from './cli-host.ts'
+import type { WebOfChat } from './web-command.ts'
 
 /** The interactive terminal of the command line. */
 export async function runChat(
@@ -19,6 +20,7 @@ export async function runChat(
     cwd,
     pick: pickWith(values, { io, cwd }),
   })
+  let web: WebOfChat | undefined
   try {
     return await runTui({
       agentFor: openAgent,
@@ -37,14 +39,16 @@ export async function runChat(
         ? {}
         : { welcome: welcome(io.stdout.columns ?? 80) }),
       async commands() {
-        const [{ loadCommands }, { withWeb }] = await Promise.all([
+        const [{ loadCommands }, { createWebOfChat }] = await Promise.all([
           import('../chat-commands/load-commands.ts'),
           import('./web-command.ts'),
         ])
-        return withWeb((await loadCommands(io, cwd)).commands, values, io)
+        web ??= createWebOfChat(values, io)
+        return web.withWeb((await loadCommands(io, cwd)).commands)
       },
     })
   } finally {
+    await web?.close()
     await close()
   }
 }

@@ -161,10 +161,6 @@ export function sandboxFinding(why: string): Finding {
 export const docker: Check = {
   name: 'docker',
   async run({ io, signal }) {
-    const hasPackage = await import('dockerode').then(
-      () => true,
-      () => false,
-    )
     const { DOCKER_HOST: host } = io.env
     if (host && !host.startsWith('unix://'))
       return ok(`DOCKER_HOST is ${host}; it may be another machine, so it was not contacted`)
@@ -180,10 +176,19 @@ export const docker: Check = {
         'no engine answers',
         'install and start Docker (docker info must work), from https://docs.docker.com/engine/install',
       )
-    return hasPackage
+    return (await hasDockerode())
       ? ok(`it answers at ${at}`)
       : missing('the package dockerode is not installed', 'npm install dockerode')
   },
+}
+
+async function hasDockerode(): Promise<boolean> {
+  try {
+    await import('dockerode') // in a `try`: see loadDockerode
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** `ok`, or the error code. */

@@ -31,7 +31,7 @@ const stores: Readonly<Record<StoreError['code'], readonly [what: string, next: 
     'the sessions are on a network drive, where they could be damaged',
     `set LIBERO_HOME, or "sessions" in the config, to a folder of this machine, ${without}`,
   ],
-  unavailable: ['the session store cannot be reached', `check its address (libero config), ${without}`],
+  unavailable: ['the session store does not answer', `try again, check where it is (libero config), ${without}`],
   denied: ['the session store denies access', `check the token or the permissions (libero config), ${without}`],
 }
 

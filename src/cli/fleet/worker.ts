@@ -13,7 +13,7 @@ import { loadFleet } from './load-fleet.ts'
 /** `libero worker`: works on the sessions of a fleet until a signal arrives, and then drains. */
 export async function worker(values: WorkerValues, io: Io): Promise<number> {
   const { config = '', concurrency, host = '127.0.0.1', port = '0', grace = '30' } = values
-  const makeServer = await loadNodeServer('libero worker')
+  const makeServer = await loadNodeServer()
   const stop = onStop(io)
   const quitAtSecond = onSecondSignal(io)
   const fleet = await loadFleet(config, io)

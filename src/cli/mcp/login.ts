@@ -59,7 +59,11 @@ export async function logOut(name: string | undefined, values: { readonly cwd?: 
 }
 
 /** Throws if there is neither a login nor a server of that name. */
-export async function requireLogin(name: string | undefined, query: { readonly cwd?: string }, io: Io): Promise<void> {
+export async function requireLogin(
+  name: string | undefined,
+  query: Parameters<typeof findServers>[0],
+  io: Io,
+): Promise<void> {
   const logins = await createFileMcpCredentialStore(io.home).list()
   if (name === undefined || !logins.some((login) => login.name === name))
     requireServer(name, await findServers(query, io))

@@ -15,6 +15,8 @@ import type { ServedLogins } from '../mcp/served-logins.ts'
 import type { KnownProvider } from '../models/providers.ts'
 
 interface AboutOptions {
+  /** The flags as they are now, for the rules. */
+  readonly flagsNow?: () => RunValues
   readonly io: Io
   readonly cwd: string
   readonly logins: ServedLogins
@@ -23,14 +25,15 @@ interface AboutOptions {
 }
 
 /** Facts about this machine for clients, as the commands of the same names print them. Secrets are in none of them. */
-export function aboutHere(flags: RunValues, { io: whole, cwd, logins, wikitext, closing }: AboutOptions): ServerAbout {
+export function aboutHere(flags: RunValues, options: AboutOptions): ServerAbout {
+  const { flagsNow = () => flags, io: whole, cwd, logins, wikitext, closing } = options
   const io: Io = Object.create(whole, { cwd: { value: cwd } })
   const { preset, profile, mcp } = flags
   const query = mcp ? { mcp } : {}
   /** The last net: what looks like a secret, and the values of variables that are named like one. */
   const redactor = createRedactor({ env: io.env })
   const redacted = <T>(value: T): T => redactor.json(value)
-  const policy = async () => (await import('./policy-here.ts')).policyHere(flags, io)
+  const policy = async () => (await import('./policy-here.ts')).policyHere(flagsNow(), io)
 
   async function settings(): Promise<unknown> {
     const { listSettings } = await import('../config/show.ts')
@@ -67,7 +70,7 @@ export function aboutHere(flags: RunValues, { io: whole, cwd, logins, wikitext, 
     async mcpLogout(name) {
       const { deleteLogins, requireLogin } = await import('../mcp/login.ts')
       return asProblem(async () => {
-        await requireLogin(name, {}, io)
+        await requireLogin(name, query, io)
         return deleteLogins(name, io)
       })
     },
@@ -94,7 +97,7 @@ export function aboutHere(flags: RunValues, { io: whole, cwd, logins, wikitext, 
       return settings()
     },
     explain: (call, caller) => asProblem(async () => (await policy()).explain(call, caller)),
-    testPolicy: (test, caller) => asProblem(async () => (await policy()).testPolicy(test, caller)),
+    testPolicy: (...given) => asProblem(async () => (await policy()).testPolicy(...given)),
     rules: (caller) => asProblem(async () => (await policy()).rules(caller)),
     async grants() {
       const { keptGrants } = await import('../grants/grants.ts')
@@ -130,7 +133,7 @@ export function aboutHere(flags: RunValues, { io: whole, cwd, logins, wikitext, 
     },
     async deleteKey(name) {
       const { openCredentials } = await import('../models/credentials.ts')
-      return (await openCredentials(io)).remove(name)
+      return asProblem(async () => (await openCredentials(io)).remove(name))
     },
     ...(wikitext.isAvailable && { wikitext: (text: string) => wikitext.render(text) }),
     place: async () => ({ host: hostname(), folder: homeRelative(cwd, io.userHome) }),

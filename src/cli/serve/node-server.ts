@@ -7,10 +7,10 @@ import type { Io } from '../io.ts'
 type Fetch = (request: Request) => Promise<Response>
 
 /** The HTTP server of Node around a handler. Its package is loaded here, before anything is opened. */
-export async function loadNodeServer(command: string): Promise<(fetch: Fetch) => Server> {
+export async function loadNodeServer(): Promise<(fetch: Fetch) => Server> {
   const [{ createAdaptorServer }] = await Promise.all([import('@hono/node-server'), import('hono')]).catch((cause) => {
     throw new CliError(
-      `${command} needs the packages hono and @hono/node-server; install them with: npm install hono @hono/node-server`,
+      'An HTTP server needs the packages hono and @hono/node-server; install them with: npm install hono @hono/node-server',
       exitCodes.error,
       { cause },
     )

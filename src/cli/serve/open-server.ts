@@ -1,11 +1,15 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAuthority } from '../../authority/authority.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Meta } from '../../core/meta.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import { digestOf } from '../../platform/digest.ts'
+import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { createWikitextRenderer } from '../../plugins/wiki/tiddlywiki/wikitext-renderer.ts'
 import { joinLocalRuns } from '../../rpc/join-local-runs.ts'
 import { createServer, type LiberoServer } from '../../server/create-server.ts'
+import type { ServerDrafts } from '../../server/server-options.ts'
 import type { ServedAgent } from '../../server/session-work.ts'
 import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
@@ -23,7 +27,6 @@ import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
 import { aboutHere, asProblem } from './about-here.ts'
 import { newFolder, questions, servedSession } from './served-session.ts'
 import { servedWorkspace } from './served-workspace.ts'
-import { textDrafts } from './text-drafts.ts'
 
 /** The server of this user's sessions and agents. */
 export interface OpenedServer {
@@ -41,6 +44,8 @@ interface OpenServerOptions {
   readonly token: string
   /** Shows a person a line, the same one at most once a minute. */
   readonly notify: (text: string) => void
+  /** The flags of an agent that is opened, if they change while it serves. */
+  readonly valuesNow?: () => ServeValues
 }
 
 /** Opens the server that flags and settings ask for. Throws if an agent cannot be put together from them. */
@@ -52,7 +57,9 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     'webhook-host': allowPrivate = [],
   } = values
   const flags = agentFlags(values)
-  const served = { values: flags, io, cwd, notify }
+  const { valuesNow } = options
+  const flagsNow = valuesNow ? () => agentFlags(valuesNow()) : () => flags
+  const served = () => ({ values: flagsNow(), io, cwd, notify, store })
   await tryOut(flags, options)
   const { config } = await loadConfig({ home: io.home })
   const store = await openStore(sessionsPath(config, io))
@@ -82,13 +89,13 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     store,
     auth: { token },
     agentFor: async (request) =>
-      isAgentId(request.session.id) ? workflowAgent(agents) : servedSession(request, { ...served, store }),
+      isAgentId(request.session.id) ? workflowAgent(agents) : servedSession(request, served()),
     workspaceFor: async (request) =>
-      isAgentId(request.session.id) ? undefined : asProblem(() => servedWorkspace(request, { ...served, store })),
+      isAgentId(request.session.id) ? undefined : asProblem(() => servedWorkspace(request, served())),
     folderFor: (folder) => asProblem(() => newFolder(folder, io)),
     authorityFor: async () => authority,
     workflowFor: async () => keepingSettings(await asProblem(agents), io),
-    about: aboutHere(flags, { io, cwd, logins, wikitext, closing: closing.signal }),
+    about: aboutHere(flags, { flagsNow, io, cwd, logins, wikitext, closing: closing.signal }),
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],
     allowedOrigins,
@@ -203,3 +210,16 @@ async function isOurs(store: SessionStore, summary: SessionSummary): Promise<boo
 
 const withCause = ({ message, cause }: Error): string =>
   cause === undefined || message.includes(messageOf(cause)) ? message : `${message}: ${messageOf(cause)}`
+
+/** Keeps the unsent texts of clients in files of a folder, one for each session. */
+function textDrafts(folder: string): ServerDrafts {
+  // Ids come from other programs, so they are no file names.
+  const pathOf = (sessionId: string): string => join(folder, `${digestOf(sessionId).slice(0, 32)}.txt`)
+  return {
+    load: async (sessionId) => (await readTextIfThere(pathOf(sessionId))) ?? '',
+    async save(sessionId, text) {
+      if (text === '') await rm(pathOf(sessionId), { force: true })
+      else await writeFileAtomic(pathOf(sessionId), text)
+    },
+  }
+}

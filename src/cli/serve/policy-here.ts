@@ -35,12 +35,13 @@ export function policyHere(flags: RunValues, io: Io): Required<Pick<ServerAbout,
 
   return {
     explain: async (call) => explaining(await rulesHere(io, launch), (explain) => explain(call)),
-    async testPolicy({ rules, cases }) {
+    async testPolicy({ rules, cases }, _, signal) {
       const here = await rulesHere(io, rules ? { rules } : launch)
       return explaining(here, async (explain) => {
         const results: object[] = []
         let [passed, failed] = [0, 0]
         for (const { expect, ...call } of cases) {
+          signal.throwIfAborted()
           const result = await explain(call).catch((error: unknown) => ({ problem: messageOf(error) }))
           const isRight = 'verdict' in result && (expect === undefined || result.verdict === expect)
           if (isRight) passed++

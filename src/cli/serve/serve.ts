@@ -1,17 +1,20 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { chmod } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
-import { fullyVisible } from '../../platform/visible-text.ts'
+import { withLock } from '../../platform/lock.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { LiberoServer } from '../../server/create-server.ts'
-import { exitCodes } from '../cli-error.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { untilStopped } from '../until-stopped.ts'
 import { addressOf, listen, loadNodeServer, onSecondSignal } from './node-server.ts'
 import { type OpenedServer, openServer } from './open-server.ts'
-import { serverToken } from './server-token.ts'
 
 /** `libero serve`: sessions and agents over HTTP, until a signal arrives. */
 export function serve(values: ServeValues, io: Io): Promise<number> {
@@ -40,7 +43,7 @@ interface Serving {
 
 /** Serves the sessions and agents of this user until a signal arrives. */
 export async function serveUntilStopped(values: ServeValues, io: Io, serving: Serving): Promise<number> {
-  const makeServer = await loadNodeServer('libero serve')
+  const makeServer = await loadNodeServer()
   const cwd = await resolveCwd(values.cwd, io)
   const { token, notice } = await serverToken(io)
   const notify = oncePerMinute((text) => io.err(`libero: ${text}`))
@@ -82,8 +85,8 @@ export interface ServedBeside {
 }
 
 export interface ServeBesideOptions {
-  /** The flags of agents. */
-  readonly values: ServeValues
+  /** The flags of agents as they are now. */
+  readonly values: () => ServeValues
   readonly io: Io
   readonly cwd: string
   readonly notify: (text: string) => void
@@ -93,12 +96,17 @@ export async function serveBeside(
   fetchOf: Serving['fetchOf'],
   { values, io, cwd, notify }: ServeBesideOptions,
 ): Promise<ServedBeside> {
-  const makeServer = await loadNodeServer('libero web')
+  const makeServer = await loadNodeServer()
   const { token } = await serverToken(io)
-  const opened = await openServer(values, { io, cwd, token, notify: oncePerMinute(notify) })
-  const http = makeServer(fetchOf(opened.server))
-  await listen(http, 0, '127.0.0.1')
-  return { address: addressOf(http), token, close: () => endAll(http, opened) }
+  const opened = await openServer(values(), { io, cwd, token, notify: oncePerMinute(notify), valuesNow: values })
+  try {
+    const http = makeServer(fetchOf(opened.server))
+    await listen(http, 0, '127.0.0.1')
+    return { address: addressOf(http), token, close: () => endAll(http, opened) }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
 }
 
 async function endAll(http: Server, opened: OpenedServer): Promise<void> {
@@ -125,4 +133,44 @@ async function listenAgain(server: Server, portFile: string, host: string): Prom
   await listen(server, last, host).catch(() => listen(server, 0, host)) // another program may have it now
   const { port } = server.address() as AddressInfo
   if (port !== last) await writeFileAtomic(portFile, `${port}\n`)
+}
+
+interface ServerToken {
+  readonly token: string
+  /** What a person is told about it. */
+  readonly notice: string
+}
+
+const shortest = 32
+
+/** The token that clients need: that of the environment, else the one in the user's folder, which is made at the first start. */
+async function serverToken(io: Pick<Io, 'env' | 'home' | 'stderr'>): Promise<ServerToken> {
+  const given = io.env.LIBERO_SERVER_TOKEN
+  if (given === undefined || given === '') return keptToken(io)
+  if (given.length < shortest)
+    throw new CliError(`LIBERO_SERVER_TOKEN is too short: use at least ${shortest} characters, or unset it`)
+  if (!/^[\x21-\x7e]+$/.test(given))
+    throw new CliError('LIBERO_SERVER_TOKEN may have visible ASCII characters only: a client could not send it')
+  // Commands of agents get the environment of this process: with the token they could answer their own approvals.
+  delete (io.env as Record<string, string | undefined>).LIBERO_SERVER_TOKEN
+  return { token: given, notice: 'clients need the token of LIBERO_SERVER_TOKEN' }
+}
+
+async function keptToken({ home, stderr }: Pick<Io, 'home' | 'stderr'>): Promise<ServerToken> {
+  const path = join(home, 'server-token')
+  // Two servers that start at once must not make one each.
+  const token = await withLock(`${path}.lock`, async () => {
+    const kept = (await readTextIfThere(path))?.trim() ?? ''
+    if (kept.length >= shortest) {
+      await chmod(path, 0o600) // it may have been copied, with rights for others
+      return kept
+    }
+    if (kept !== '')
+      throw new CliError(`${visibleName(path)} holds no token of this program; delete it, and a new one is made`)
+    const made = randomBytes(32).toString('base64url')
+    await writeFileAtomic(path, `${made}\n`)
+    return made
+  })
+  const shown = stderr.isTTY ? `: ${token}` : ''
+  return { token, notice: `clients need the token in ${visibleName(path)}${shown}` }
 }

@@ -138,7 +138,9 @@ async function latestHere(store: SessionStore, { cwd }: Pick<Io, 'cwd'>): Promis
 function filesReason(timeline: Timeline, folder: string): string | undefined {
   if (timeline.folder === undefined)
     return fullyVisible(timeline.unavailable ?? 'no snapshot of them was taken in this session')
-  return existsSync(folder) ? undefined : `their folder ${fullyVisible(folder)} is not on this machine (any more)`
+  return existsSync(folder)
+    ? undefined
+    : `their folder ${fullyVisible(folder)} is not on this machine (any more); make it again to restore them`
 }
 
 /** Rewords an error of the API for the command line. */

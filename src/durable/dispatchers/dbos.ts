@@ -172,6 +172,10 @@ export function dbosDispatcher(options: PostgresDispatcherOptions): Dispatcher {
   return {
     extendEveryMs,
 
+    async start() {
+      await started()
+    },
+
     async wake(sessionId, { kind, tenant = '', at = 0, transaction }) {
       await started()
       const inside = await queue.inside(transaction)

@@ -1,5 +1,6 @@
 import type { Database, Row } from '../../sessions/postgres/database.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
+import { isHeldUp } from '../../sessions/postgres/failure.ts'
 import { toList } from '../../sessions/postgres/values.ts'
 import { inlined, toLiteral } from './sql-literals.ts'
 
@@ -38,6 +39,17 @@ export function lockedDatabase(database: Database, lock: string): BossDatabase {
     async executeSql(text, values = []) {
       const locking = `select pg_advisory_xact_lock(hashtextextended(${toLiteral(lock)}, 0))`
       const results = await database.query(`${locking};\n${inlined(text, values)}`)
+      return { rows: (results.at(-1) ?? []) as unknown as Row[] }
+    },
+  }
+}
+
+/** Does not wait long for rows that others have locked. */
+export function impatientDatabase(database: Database): BossDatabase {
+  return {
+    async executeSql(text, values = []) {
+      const limiting = `select set_config('lock_timeout', '1s', true)`
+      const results = await database.query(`${limiting};\n${inlined(text, values)}`, [], isHeldUp)
       return { rows: (results.at(-1) ?? []) as unknown as Row[] }
     },
   }

@@ -1,8 +1,18 @@
+import type { JobInsert } from 'pg-boss'
 import { StoreError } from '../../core/errors.ts'
+import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
+import { isUnreachable } from '../../sessions/postgres/failure.ts'
+import { inGroups } from '../../sessions/postgres/in-groups.ts'
 import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
 import type { Dispatcher, Job, TenantLimits } from '../dispatcher.ts'
 import { orderedUuid } from './ordered-uuid.ts'
-import { type BossDatabase, bossDatabase, bossTransaction, lockedDatabase } from './pg-boss-database.ts'
+import {
+  type BossDatabase,
+  bossDatabase,
+  bossTransaction,
+  impatientDatabase,
+  lockedDatabase,
+} from './pg-boss-database.ts'
 import { claimsOf, joinBySession, openQueue, type PostgresDispatcherOptions, startedOnce } from './postgres-queue.ts'
 
 /** pg-boss takes a job away from a worker that is silent for so long. It allows no shorter time. */
@@ -10,11 +20,7 @@ const heartbeatSeconds = 10
 const extendEveryMs = 3000
 const secondsOfDay = 86_400
 const noLimit = 2 ** 31 - 1
-
-export interface PgBossDispatcherOptions extends PostgresDispatcherOptions {
-  /** Called with errors of pg-boss that belong to no call. */
-  readonly onError?: (error: unknown) => void
-}
+const maxInserted = 100
 
 /** One row of pg-boss; the count tells its claim from later ones. */
 interface Claim {
@@ -24,12 +30,19 @@ interface Claim {
 }
 
 /** Jobs in Postgres by pg-boss, for any number of processes and machines. Needs the packages `pg-boss` and `postgres`. */
-export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
+export function pgBossDispatcher(
+  options: PostgresDispatcherOptions & {
+    /** Called with errors of pg-boss that belong to no call. */
+    readonly onError?: (error: unknown) => void
+  },
+): Dispatcher {
   const { onError = () => {} } = options
   const queue = openQueue(options, { name: 'pgBossDispatcher', schema: 'libero_jobs', table: 'job' })
   const { schema, clock, database, notices } = queue
   const limiting = lockedDatabase(database, `libero tenants ${schema}`)
   const queues = new Map<string, Promise<string>>()
+  /** By the transaction, or the database; then by the queue. */
+  const inserters = new WeakMap<object, Map<string, Inserter>>()
 
   const started = startedOnce(async () => {
     const { PgBoss } = await loadPgBoss()
@@ -68,24 +81,57 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
   }
 
   /** Adds a job, or hastens the one that waits. That row stays locked until the commit, so no worker looks too early. */
-  async function add(queue: string, sessionId: string, { tenant, at, isUrgent, db }: Added): Promise<void> {
+  async function add(queue: string, sessionId: string, { tenant, at, isUrgent, transaction }: Added): Promise<void> {
+    const db = databaseOf(transaction)
     const boss = await started()
     const key = toText(sessionId)
     const when = at === undefined ? {} : { startAfter: new Date(at) }
     const group = { id: groupOf(tenant), tier: groupOf(tenant) }
     const first = isUrgent && { priority: 1 }
-    const sent = { ...when, ...first, group, singletonKey: key, id: orderedUuid(clock.now()), db }
+    const data = { session: key, tenant: toText(tenant) }
+    const job = { ...when, ...first, group, singletonKey: key, data, id: orderedUuid(clock.now()) }
     for (let tries = 0; tries < 10; tries++) {
-      if (await boss.send(queue, { session: key, tenant: toText(tenant) }, sent)) return
-      const startAfter = at === undefined ? 0 : await earlier(queue, key, at, db)
+      if (await inserterOf(queue, transaction)(job)) return
+      const startAfter = await earlier(queue, key, at, db)
       const { updated } = await boss.update(queue, undefined, { ...first, singletonKey: key, startAfter, db })
       if (updated > 0) return // else a worker has just claimed it
     }
   }
 
-  async function earlier(queue: string, key: string, at: number, db: BossDatabase): Promise<Date> {
+  const databaseOf = (transaction: PostgresTransaction | undefined): BossDatabase =>
+    transaction ? bossTransaction(database, transaction) : bossDatabase(database)
+
+  /** Inserts jobs into a queue, those of the same time in one statement. Tells for each whether no job of its session waited. */
+  function inserterOf(queue: string, transaction?: PostgresTransaction): Inserter {
+    const place = transaction ?? database
+    const known = inserters.get(place) ?? new Map<string, Inserter>()
+    inserters.set(place, known)
+    const insert = async (jobs: readonly JobInsert[]): Promise<boolean[]> => {
+      // In the order of sessions, so that groups of several processes do not wait for each other.
+      const sorted = jobs.toSorted((a, b) => (a.singletonKey! < b.singletonKey! ? -1 : 1))
+      const boss = await started()
+      const isGroup = transaction === undefined && jobs.length > 1 // a wake that waits for others does so alone
+      const db = isGroup ? impatientDatabase(database) : databaseOf(transaction)
+      const ids = (await boss.insert(queue, sorted, { db, returnId: true })) ?? []
+      return jobs.map(({ id }) => ids.includes(id!))
+    }
+    const inserter =
+      known.get(queue) ??
+      inGroups<JobInsert, boolean>({
+        together: insert,
+        alone: async (job) => (await insert([job]))[0]!,
+        isFailureOfAll: (error) => transaction !== undefined || isUnreachable(error),
+        maxSize: maxInserted,
+      })
+    known.set(queue, inserter)
+    return inserter
+  }
+
+  /** A job that is due keeps its time, by which people see how long jobs wait. 0: now, by the clock of the server. */
+  async function earlier(queue: string, key: string, at: number | undefined, db: BossDatabase): Promise<Date | 0> {
     const [waiting] = await (await started()).findJobs(queue, { key, queued: true, db })
-    return new Date(Math.min(at, waiting?.startAfter.getTime() ?? at))
+    if (waiting && waiting.startAfter.getTime() <= (at ?? clock.now())) return waiting.startAfter
+    return at === undefined ? 0 : new Date(at)
   }
 
   /** How many jobs of each queue are due, at most `most`; those with the oldest job first. */
@@ -143,8 +189,7 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
     async wake(sessionId, { kind, tenant = '', at, isUrgent = false, transaction }) {
       const name = await queueOf(kind)
       const inside = await queue.inside(transaction)
-      const db = inside ? bossTransaction(database, inside) : bossDatabase(database)
-      await add(name, sessionId, { tenant, at, isUrgent, db })
+      await add(name, sessionId, { tenant, at, isUrgent, transaction: inside })
       await notices.tell(at ?? 0, inside)
     },
 
@@ -193,6 +238,8 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
   }
 }
 
+type Inserter = (job: JobInsert) => Promise<boolean>
+
 interface Wanted {
   readonly free: number
   readonly limits: TenantLimits
@@ -202,7 +249,7 @@ interface Added {
   readonly tenant: string
   readonly at: number | undefined
   readonly isUrgent: boolean
-  readonly db: BossDatabase
+  readonly transaction: PostgresTransaction | undefined
 }
 
 async function loadPgBoss() {

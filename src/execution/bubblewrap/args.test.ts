@@ -78,6 +78,14 @@ describe('the arguments of bubblewrap', () => {
     expect(args.join(' ')).toContain('--perms 0000 --tmpfs /home/u/.ssh')
   })
 
+  test('what is protected in a folder that is empty inside is not mounted there, where it would be seen', () => {
+    const protection = { ...layout.protection!, existing: ['/w/home/.ssh', '/w/.git/config'], missing: ['/w/home/.x'] }
+    const base = [{ path: '/w/home', how: 'memory' } as const]
+    const text = bubblewrapArgs({ ...layout, base, protection }).join(' ')
+    expect(text).toContain('/w/.git/config')
+    expect(text).not.toMatch(/\/w\/home\/\./)
+  })
+
   test('folders on the way to what is mounted become mounts, but only where they can be written anyway', () => {
     const args = bubblewrapArgs({
       ...layout,

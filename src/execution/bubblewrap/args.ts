@@ -124,12 +124,18 @@ export interface Mount {
 /** Outer folders first, so that inner mounts take effect; for the same path the later one in this list wins. */
 function mountsOf(layout: MountedPaths): Mount[] {
   const { base = [], roots, readOnly, hidden, protection, temporaryAt } = layout
-  const all: Mount[] = [
+  const outer: Mount[] = [
     ...base,
     ...temporaryAt.map((path) => ({ path, how: 'temporary' }) as const),
     ...roots.map((path) => ({ path, how: protection ? 'write' : 'read' }) as const),
-    ...(protection?.missing ?? []).map((path) => ({ path, how: 'never' }) as const),
-    ...[...readOnly, ...(protection?.existing ?? [])].map((path) => ({ path, how: 'read' }) as const),
+  ]
+  const places = new Map(outer.map((mount) => [mount.path, mount]))
+  // What lies in a folder that is empty inside, such as the home folder in a root, would be shown by a mount.
+  const isThere = (path: string): boolean => mountAbove(path, places)?.how !== 'memory'
+  const all: Mount[] = [
+    ...outer,
+    ...(protection?.missing ?? []).filter(isThere).map((path) => ({ path, how: 'never' }) as const),
+    ...[...readOnly, ...(protection?.existing ?? []).filter(isThere)].map((path) => ({ path, how: 'read' }) as const),
     ...hidden.map(({ path, isFolder }) => ({ path, how: isFolder ? 'no folder' : 'no file' }) as const),
   ]
   const lastOfEach = new Map(all.map((mount) => [mount.path, mount]))
@@ -146,14 +152,15 @@ function pinsOf(mounts: ReadonlyMap<string, Mount>, wanted: readonly string[]): 
   const pins = new Set<string>()
   for (const path of [...mounts.keys(), ...wanted.map((folder) => `${folder}/.`)])
     for (const folder of foldersAbove(path))
-      if (
-        !mounts.has(folder) &&
-        foldersAbove(folder)
-          .map((above) => mounts.get(above))
-          .find(Boolean)?.how === 'write'
-      )
-        pins.add(folder)
+      if (!mounts.has(folder) && mountAbove(folder, mounts)?.how === 'write') pins.add(folder)
   return pins
+}
+
+/** The mount in which a path lies. */
+function mountAbove(path: string, mounts: ReadonlyMap<string, Mount>): Mount | undefined {
+  return foldersAbove(path)
+    .map((above) => mounts.get(above))
+    .find(Boolean)
 }
 
 /** The parent folders, nearest first. */

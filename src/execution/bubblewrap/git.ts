@@ -27,6 +27,7 @@ export function gitReferences(git: string, home = homedir()): GitReferences {
       if (value === '') continue
       const path = value.replace(/^~(?=\/)/, home)
       if (key === 'core.hookspath') hooks.add(resolve(work, path))
+      if (key === 'core.attributesfile' && files.size < mostFiles) files.add(resolve(work, path))
       if (/^include(if)?\.(.*\.)?path$/s.test(key) && files.size < mostFiles) files.add(resolve(dirname(file), path))
     }
   }
@@ -138,9 +139,10 @@ export function gitFolders(root: string): GitFolders {
     const looked = {
       changed: Date.now() - found.ctimeMs > unsureMs ? found.ctimeMs : -1,
       ino: found.ino,
-      git: isBare ? [folder] : [...names].filter((name) => name === '.git').map((name) => join(folder, name)),
+      // A command can give these names to every folder, so the rest counts too.
+      git: [...(isBare ? [folder] : []), ...(names.has('.git') ? [join(folder, '.git')] : [])],
       folders: entries
-        .filter((entry) => !isBare && entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
+        .filter((entry) => entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
         .map(({ name }) => join(folder, name)),
     }
     known.set(folder, looked)

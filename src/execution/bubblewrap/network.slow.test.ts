@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { testInTurns } from '../../../test/soak.ts'
-import type { EgressEvent } from '../bubblewrap.ts'
+import type { EgressEvent } from './options.ts'
 
 const test = testInTurns(2)
 

@@ -38,7 +38,8 @@ describe('a group with a limit', () => {
   })
 
   test('is refused where it cannot be, with what to do', () => {
-    const refusal = /cannot be limited for root here: .*Run as another user, or .*processes: 0/
+    const refusal =
+      /cannot be limited for root here: .*Run as another user, or .*leave `processes` out .* process context.*processes: 0/
     expect(() => createProcessCgroup(50, join(at, 'none'))).toThrow(refusal)
     writeFileSync(join(at, 'cgroup.subtree_control'), 'cpu memory\n')
     expect(() => createProcessCgroup(50, at)).toThrow(refusal)

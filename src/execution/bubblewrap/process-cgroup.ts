@@ -97,6 +97,6 @@ function textOf(path: string): string {
 
 function problem(reason: string): Error {
   return new Error(
-    `The number of processes cannot be limited for root here: ${reason}. Run as another user, or accept that with \`limits: { processes: 0 }\``,
+    `The number of processes cannot be limited for root here: ${reason}. Run as another user, or accept that: leave \`processes\` out of the limits of the process context, or give that of bubblewrap \`limits: { processes: 0 }\``,
   )
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, utimesSync
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { hasPlaceholderMark } from '../files/placeholder-folders.ts'
 import { gitFolders } from './git.ts'
 import { createPlaceholders } from './placeholders.ts'
@@ -24,7 +24,7 @@ describe('what is protected in a folder', () => {
     const { existing, pinned, missing, watched } = protectionOf(root, { free: [root] })
     expect({ existing, pinned, watched }).toEqual({ existing: [], pinned: [], watched: at(...watchedAtTop) })
     expect(missing).toEqual(expect.arrayContaining(at('.git', '.github', '.vscode', '.npmrc', '.libero', '.bashrc')))
-    expect(missing).toHaveLength(protectedNames.length)
+    expect(missing).toHaveLength(new Set(['.git', ...protectedNames.map((name) => name.split('/')[0])]).size)
   })
 
   test('FS-10 what is there, with the folders above it kept in place', () => {
@@ -43,6 +43,22 @@ describe('what is protected in a folder', () => {
     make('bare/HEAD', 'bare/objects/', 'bare/refs/', 'bare/config', 'bare/hooks/x')
     const bare = join(root, 'bare')
     expect(protectionOf(bare, { free: [bare] }).existing).toEqual(at('bare/config', 'bare/hooks'))
+    expect(protectionOf(bare, { free: [bare] }).missing).toEqual(expect.arrayContaining(at('bare/.vscode')))
+  })
+
+  test('the same in a project to which a command gave the names of a git folder', () => {
+    make('.git/config', '.vscode/tasks.json', 'HEAD', 'objects/', 'refs/')
+    expect(protectionOf(root, { free: [root] }).existing).toEqual(at('.vscode', '.git/config'))
+  })
+
+  test('in the home folder whatever has a name with a dot, and own programs, but for caches', () => {
+    vi.stubEnv('HOME', root)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    make('.config/fish/x', '.zim/x', 'bin/x', '.npm/x', '.cache/pip/x', '.cache/libero/x', 'notes/x')
+    const { existing, watched } = protectionOf(root, { free: [root] })
+    expect(existing.toSorted()).toEqual(at('.cache/libero', '.config', '.zim', 'bin'))
+    expect(watched).toEqual(expect.arrayContaining(at('.local', '.pam_environment')))
+    expect(watchedIn(root, [])).toEqual(expect.arrayContaining(at('.local', '.pam_environment', 'bin')))
   })
 
   test('the hooks that a config names, when they lie inside', () => {

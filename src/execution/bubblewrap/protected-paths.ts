@@ -1,9 +1,11 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { isEmptyFolder } from '../files/placeholder-folders.ts'
 import { gitReferences } from './git.ts'
+import { homeFiles, isObeyed } from './home-files.ts'
 import type { Placeholders } from './placeholders.ts'
 
 /** The present protected paths inside a writable folder. */
@@ -27,7 +29,8 @@ export const protectedNames: readonly string[] = [
   ...['.gitmodules', '.gitattributes', '.gitconfig', '.husky'],
   ...['.libero', '.agents', '.claude', '.codex', '.gemini', '.mcp.json'],
   ...['.vscode', '.idea', '.cursor', '.zed', '.fleet', '.devcontainer', '.exrc', '.nvim.lua', '.dir-locals.el'],
-  ...['.github/workflows', '.github/actions', '.gitlab-ci.yml', '.circleci', '.buildkite', '.forgejo', '.gitea'],
+  ...['.github/workflows', '.github/actions', '.github/hooks', '.gitlab-ci.yml', '.circleci', '.buildkite'],
+  ...['.forgejo', '.gitea'],
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.profile'],
   ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout'],
   ...['.envrc', '.npmrc', '.yarnrc', '.pnpmfile.cjs', '.pip', '.pypirc', '.cargo', '.ripgreprc'],
@@ -45,7 +48,14 @@ export const watchedNames: readonly string[] = [
   ...['.opencode', 'opencode.json', 'opencode.jsonc', '.aider.conf.yml', '.continue', '.kiro', '.roo', '.clinerules'],
   ...['.qwen', '.amazonq', '.devcontainer.json', '.pre-commit-config.yaml', 'lefthook.yml', '.lefthook.yml'],
   ...['mise.toml', '.mise.toml', '.mise', '.lvimrc', '.gdbinit', '.lldbinit', '.screenrc', '.pryrc', '.Rprofile'],
-  ...['.Renviron', '.ghci', '.ocamlinit', '.bundle/config', '.bazelrc'],
+  ...['.Renviron', '.ghci', '.ocamlinit', '.bundle/config', '.bazelrc', '.iex.exs', '.byebugrc', '.rdebugrc'],
+  ...['.hg/hgrc', '.sl/config', '.jj/repo/config.toml', '.helix', '.dir-locals-2.el', '_vimrc', '_exrc', '.octaverc'],
+  ...['mise.local.toml', '.mise.local.toml', '.config/mise.toml', '.config/mise', '.rtx.toml', '.autoenv'],
+  ...['.autoenv.zsh', '.shadowenv.d', '.pnpmfile.mjs', 'lefthook.yaml', '.lefthook.yaml', 'lefthook-local.yml'],
+  ...['.cirrus.yml', '.semaphore', '.build.yml', '.builds', '.tekton', '.screwdriver.yaml', '.azure-pipelines'],
+  ...['.gitpod.yml', '.idx', '.codesandbox', '.replit', '.trae', '.junie', '.augment', '.goose', '.factory', '.amp'],
+  ...['crush.json', '.crush.json', '.kilocode', '.cline', '.copilot', '.openhands', '.rovodev', '.tabnine', '.pi'],
+  ...['.vs', '.lazy.lua', '.overcommit.yml', '.rvmrc', '.pijul/config', '_darcs/prefs/defaults'],
 ]
 /** Git fails if these are folders. */
 const watchedInGit = ['commondir', 'config.worktree']
@@ -114,11 +124,14 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
     }
   }
 
-  const isGit = isGitFolder(root)
-  // In a git folder no program looks for the others.
-  for (const name of isGit ? [] : protectedNames) guard(join(root, name))
-  for (const name of isGit ? [] : watchedNames) watch(join(root, name))
-  guardGit(isGit ? root : join(root, '.git'))
+  // In the git folder of a repository no program looks for the others.
+  const isOfGit = root.split(sep).includes('.git')
+  for (const name of isOfGit ? [] : protectedNames) guard(join(root, name))
+  for (const name of isOfGit ? [] : watchedNames) watch(join(root, name))
+  const ofHome = homeFilesIn(root)
+  for (const path of ofHome.existing) guard(path)
+  for (const path of ofHome.watched) watch(path)
+  for (const folder of gitFoldersOf(root)) guardGit(folder)
   for (const path of nested) {
     if (!isInside(root, path) || !look(path)) continue
     if (look(path)?.isFile()) guard(path)
@@ -132,9 +145,10 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
 
 /** The watched paths, existing or not, in a root and its git folders. */
 export function watchedIn(root: string, nested: readonly string[]): string[] {
-  const git = [isGitFolder(root) ? root : join(root, '.git'), ...nested.filter((path) => isInside(root, path))]
+  const git = [...gitFoldersOf(root), ...nested.filter((path) => isInside(root, path))]
   return [
     ...watchedNames.map((name) => join(root, name)),
+    ...homeFilesIn(root).watched,
     ...git
       .map((folder) => realPathOf(folder))
       .flatMap((folder) => [...watchedInGit.map((name) => join(folder, name)), ...gitReferences(folder).included]),
@@ -157,6 +171,8 @@ export function mayBePlaceholder(name: string): boolean {
 export function protectsName(root: string, path: string): boolean {
   if (!isInside(root, path)) return false
   const name = relative(root, path)
+  const home = realPathOf(homedir())
+  if (isInside(root, home) && isInside(home, path) && isObeyed(relative(home, path))) return true
   const inGit = [...protectedInGit, ...watchedInGit].map((one) => `/.git/${one}`)
   return (
     [...protectedNames, ...watchedNames].some((one) => isInside(one, name)) ||
@@ -164,13 +180,19 @@ export function protectsName(root: string, path: string): boolean {
   )
 }
 
+function homeFilesIn(root: string): ReturnType<typeof homeFiles> {
+  const home = realPathOf(homedir())
+  return isInside(root, home) ? homeFiles(home) : { existing: [], watched: [] }
+}
+
 /** Compares whole path segments. */
 export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 
-function isGitFolder(folder: string): boolean {
-  return ['HEAD', 'objects', 'refs'].every((name) => look(join(folder, name)))
+/** That of a root, and the root itself if it may be one: a command can give every folder these names. */
+function gitFoldersOf(root: string): string[] {
+  return [join(root, '.git'), ...(['HEAD', 'objects', 'refs'].every((name) => look(join(root, name))) ? [root] : [])]
 }
 
 /** Files by which other checkouts of the repository find its config. */

@@ -87,6 +87,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
     over.abort()
     kill.removeEventListener('abort', killAll)
     closePort()
+    left?.socket.destroy()
     for (const fd of [...further, ...copies]) closeSync(fd)
   }
 }
@@ -198,6 +199,7 @@ const mostReport = 64 * 1024
  */
 export function textFrom(socket: Socket): { readonly socket: Socket; text(): Promise<string> } {
   let text = ''
+  socket.on('error', () => {}) // it may end at any time
   socket.on('data', (chunk) => {
     if (text.length < mostReport) text += chunk
   })

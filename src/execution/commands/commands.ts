@@ -1,13 +1,14 @@
 import { homedir } from 'node:os'
 import { delimiter, resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { callMark, callMarkVariable, endLeftovers } from '../../platform/leftover-processes.ts'
+import { callMark, callMarkVariable, endLeftovers, processIds } from '../../platform/leftover-processes.ts'
 import { type KeeperRegistration, keeperMark, registerWithKeeper } from '../../platform/process-keeper.ts'
 import { programPath } from '../../platform/program-path.ts'
 import { repositoryOf } from '../confinement/repository.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
 import { runCommand, type StartedCommand } from './run-command.ts'
+import { RunningCommands } from './running-commands.ts'
 
 export interface CommandsOptions {
   /** Absolute. */
@@ -27,16 +28,19 @@ export interface Commands {
 }
 
 const endGraceMs = 250
+/** For this time no process gets the id of one that has ended: the system would have to start thousands a second. */
+const idsAreNewMs = 10_000
 
 export function createCommands({ cwd, roots, env, inheritEnv, limits }: CommandsOptions): Commands {
   const shell = commandShell(limits)
   const projects = [cwd, ...roots].flatMap((folder) => [folder, repositoryOf(folder, homedir())?.top ?? folder])
   let path: { readonly of: string; readonly safe: string } | undefined
   const handleMark = crypto.randomUUID()
-  const destroyed = new Error('The execution handle was destroyed')
-  const running = new Map<AbortController, Promise<unknown>>()
+  const running = new RunningCommands()
   /** Keeps the keeper from the first command to the end of this handle: to start one for each command would cost more. */
   let keeping: KeeperRegistration | undefined
+  /** The processes that ran before the first command. */
+  let others: { readonly pids: ReadonlySet<number> | undefined; readonly at: number } | undefined
 
   /** The environment of this process, whose `PATH` is looked through again only if it changed. */
   function hostEnv(): NodeJS.ProcessEnv {
@@ -60,6 +64,7 @@ export function createCommands({ cwd, roots, env, inheritEnv, limits }: Commands
     }
     const added = [{ PWD: at }, ...env, options.env, marks]
     const all = childEnv({ host, inherit: inheritEnv, added })
+    others ??= { pids: processIds(), at: performance.now() }
     keeping ??= registerWithKeeper()
     const watch = registerWithKeeper()
     const onStart = ({ pid }: StartedCommand): void => watch.add(pid)
@@ -71,28 +76,13 @@ export function createCommands({ cwd, roots, env, inheritEnv, limits }: Commands
   }
 
   return {
-    async run(command, options) {
-      const stop = new AbortController()
-      const follow = (): void => stop.abort(options.signal?.reason)
-      if (options.signal?.aborted) follow()
-      options.signal?.addEventListener('abort', follow)
-      const work = runOne(command, options, stop.signal)
-      running.set(stop, work)
-      try {
-        return await work
-      } catch (error) {
-        if (error === destroyed) return { stdout: '', stderr: '', exitCode: null } // as if it had just started
-        throw error
-      } finally {
-        running.delete(stop)
-        options.signal?.removeEventListener('abort', follow)
-      }
-    },
+    run: (command, options) => running.run(options.signal, (signal) => runOne(command, options, signal)),
 
     async end() {
-      for (const stop of running.keys()) stop.abort(destroyed)
-      await Promise.allSettled(running.values())
-      await endLeftovers({ mark: handleMark }, { graceMs: endGraceMs })
+      await running.end()
+      if (!others) return // no command was started
+      const before = performance.now() - others.at < idsAreNewMs ? others.pids : undefined
+      await endLeftovers({ mark: handleMark, before, isOwn: true }, { graceMs: endGraceMs })
       keeping?.end()
     },
   }

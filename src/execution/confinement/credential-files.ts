@@ -1,31 +1,52 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HiddenPath } from '../bubblewrap/args.ts'
+import { createFolderScan, look } from './folder-scan.ts'
+
+/** Finds the credentials at home. Rejects with a reason if there is too much to search. */
+export type FindCredentials = (home: string, closed: readonly string[]) => Promise<HiddenPath[]>
 
 /**
  * Credentials in the settings of programs at home that no list knows: files that only this user may read, with a name that
  * says what they are. Both count: settings of a careful person are private too, and git fails over ones that it cannot read.
+ * Not those in a folder of `closed`, all of which is hidden: a program that renews its token there would end the command.
  */
-export function credentialFiles(home: string): HiddenPath[] {
-  const found: HiddenPath[] = []
-  const waiting = entriesOf(home)
-    .filter(({ name }) => name.startsWith('.'))
-    .map((entry) => ({ entry, depth: 1 }))
-  for (let looked = 0; looked < mostEntries; looked++) {
-    const next = waiting.shift()
-    if (!next) break
-    const { entry, depth } = next
-    const path = `${entry.parentPath}/${entry.name}`
-    if (entry.isFile()) {
-      if (tellingName.test(entry.name) && isPrivate(path)) found.push({ path, isFolder: false })
-    } else if (entry.isDirectory() && depth < mostDepth && !withoutSettings.has(entry.name))
-      waiting.push(...entriesOf(path).map((one) => ({ entry: one, depth: depth + 1 })))
+export function createCredentialSearch({ mostEntries = 200_000 } = {}): FindCredentials {
+  const scan = createFolderScan()
+
+  return async (home, closed) => {
+    const found: HiddenPath[] = []
+    const isClosed = new Set(closed)
+    const waiting = [{ folder: home, depth: 1 }]
+    let looked = 0
+    // It grows meanwhile.
+    for (const [at, { folder, depth }] of waiting.entries()) {
+      if (at % perTurn === perTurn - 1) await nextTurn()
+      const content = scan(folder)
+      if (!content) continue
+      looked += content.names.length
+      if (looked > mostEntries) throw tooMany(home, mostEntries)
+      for (const name of content.names) {
+        const path = `${folder}/${name}`
+        if ((depth === 1 && !name.startsWith('.')) || isClosed.has(path)) continue
+        if (!content.folders.has(name)) {
+          if (tellingName.test(name) && isPrivate(path)) found.push({ path, isFolder: false })
+        } else if (depth < mostDepth && !withoutSettings.has(name)) waiting.push({ folder: path, depth: depth + 1 })
+      }
+    }
+    return found
   }
-  return found
 }
 
 /** `.config/program/profile/credentials.json`. */
 const mostDepth = 4
-const mostEntries = 20_000
+/** How many folders are searched before other work gets its turn. */
+const perTurn = 256
+
+function tooMany(home: string, most: number): Error {
+  return new Error(
+    `${home} has more than ${most} files up to four folders deep, too many to search for credentials; hide a large folder there by a rule that denies fs.read, or work in another mode than yolo`,
+  )
+}
 
 const tellingName =
   /(?:^|[._-])(?:credentials?|secrets?|tokens?|auth|pass|passwd|password|keys?|keystore|id_(?:rsa|dsa|ecdsa|ed25519))(?:[._-]|$)|\.(?:pem|p8|p12|pfx|jks)$/i
@@ -37,14 +58,6 @@ const withoutSettings = new Set([
 ])
 
 function isPrivate(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  return found !== undefined && (found.mode & 0o077) === 0
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // commands cannot read it either
-  }
+  const found = look(path)
+  return found?.isFile() === true && (found.mode & 0o077n) === 0n
 }

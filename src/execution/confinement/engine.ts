@@ -8,6 +8,7 @@ import {
   type SandboxSupport,
 } from '../../core/execution.ts'
 import { type Bubblewrap, findBubblewrap } from '../bubblewrap/check.ts'
+import { RunningCommands } from '../commands/running-commands.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { createFactFinder } from './facts.ts'
 import { probeSandbox } from './probe.ts'
@@ -34,8 +35,7 @@ export interface ConfinedCommands {
 
 export function createConfinedCommands(options: ConfinedCommandsOptions): ConfinedCommands {
   const setting = { ...options, home: options.home ?? homedir() }
-  const destroyed = new Error('The execution handle was destroyed')
-  const running = new Map<AbortController, Promise<unknown>>()
+  const running = new RunningCommands()
   const facts = createFactFinder(setting)
   let readOnly: ReadOnlyCommands | undefined
   let scoped: ScopedCommands | undefined
@@ -82,27 +82,11 @@ export function createConfinedCommands(options: ConfinedCommandsOptions): Confin
       }
     },
 
-    async run(command, confinement, given) {
-      const stop = new AbortController()
-      const follow = (): void => stop.abort(given.signal?.reason)
-      if (given.signal?.aborted) follow()
-      given.signal?.addEventListener('abort', follow)
-      const work = confined(command, confinement, { ...given, signal: stop.signal })
-      running.set(stop, work)
-      try {
-        return await work
-      } catch (error) {
-        if (error === destroyed) return { stdout: '', stderr: '', exitCode: null } // as if it had just started
-        throw error
-      } finally {
-        running.delete(stop)
-        given.signal?.removeEventListener('abort', follow)
-      }
-    },
+    run: (command, confinement, given) =>
+      running.run(given.signal, (signal) => confined(command, confinement, { ...given, signal })),
 
     async end() {
-      for (const stop of running.keys()) stop.abort(destroyed)
-      await Promise.allSettled(running.values())
+      await running.end()
       await Promise.all([readOnly?.end(), scoped?.end()])
     },
   }

@@ -1,17 +1,17 @@
+import { type Dirent, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Confinement } from '../../core/execution.ts'
-import type { Mount } from '../bubblewrap/args.ts'
+import type { HiddenPath, Mount } from '../bubblewrap/args.ts'
 import { hiddenPaths } from '../bubblewrap/hidden-paths.ts'
 import { isInside } from '../bubblewrap/protected-paths.ts'
 import { isRealPath, realPathOf } from '../files/confined-path.ts'
 import { createAddedPaths, type SandboxPaths } from './added-paths.ts'
-import { cacheMounts } from './caches.ts'
-import { credentialFiles } from './credential-files.ts'
-import { createHiddenFiles } from './hidden-files.ts'
-import { ownPrograms } from './own-programs.ts'
+import { createCredentialSearch } from './credential-files.ts'
+import { createHiddenFiles, mostHidden } from './hidden-files.ts'
 import type { SandboxFacts } from './profile.ts'
 import { type Repository, repositoryOf } from './repository.ts'
 import { networkPaths, showing, showingSystem, toolchainsOf } from './shown-paths.ts'
-import { tokenFiles } from './token-files.ts'
+import { systemSettings, tokenFiles } from './token-files.ts'
 
 export interface PlaceOptions {
   /** The folder of the handle; absolute. */
@@ -52,6 +52,7 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
   const workspace = [...new Set(spelled.map((root) => realPathOf(root)))]
   const addedPaths = createAddedPaths(added, home, workspace)
   const hiddenFiles = createHiddenFiles()
+  const findCredentials = createCredentialSearch()
   const isRoot = process.getuid?.() === 0
   let system: SystemFacts | undefined
 
@@ -81,6 +82,11 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
       const open = sight === 'readable' && isRealPath(home) ? [home] : []
       const projects = [...new Set([...present, ...outside, ...judged, ...own.folders])]
       const files = await hiddenFiles.find(hidden, { projects, programs: [...open, ...shown] })
+      const known = hiddenPaths({ home, isRoot, roots: present }).there
+      const closed = [...known, ...files.hidden].flatMap(({ path, isFolder }) =>
+        isFolder && !projects.some((one) => isInside(path, one)) ? [path] : [],
+      )
+      const credentials = open.length > 0 ? await findCredentials(home, closed) : []
       return {
         workspace: present,
         home: open.length === 0 && canBeEmpty(home) ? home : undefined,
@@ -92,9 +98,11 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
           ...own.mounts,
         ],
         secrets: [
-          ...hiddenPaths({ home, isRoot, roots: present }).there,
-          ...open.flatMap(credentialFiles).filter(({ path }) => !present.some((root) => isInside(root, path))),
-          ...tokenFiles(files.settings),
+          ...known,
+          ...notTooMany([
+            ...credentials.filter(({ path }) => !present.some((root) => isInside(root, path))),
+            ...tokenFiles([...files.settings, ...systemSettings]),
+          ]),
         ],
         hidden: files.hidden,
         repositories: files.repositories,
@@ -116,6 +124,13 @@ interface SystemFacts {
   readonly path: readonly string[]
 }
 
+function notTooMany(files: readonly HiddenPath[]): readonly HiddenPath[] {
+  if (files.length <= mostHidden) return files
+  throw new Error(
+    `${files.length} files with credentials are to be hidden, such as ${files[0]!.path}, and at most ${mostHidden} are possible; hide their folders by a rule that denies fs.read`,
+  )
+}
+
 /** The sandbox has these itself. */
 function isOwn(path: string): boolean {
   return ['/proc', '/dev'].some((own) => isInside(own, path))
@@ -124,4 +139,61 @@ function isOwn(path: string): boolean {
 /** Users of services have homes such as `/` and `/usr/sbin`. */
 function canBeEmpty(home: string): boolean {
   return home !== '/' && !['/usr', '/bin', '/sbin', '/lib', '/etc', '/proc', '/dev'].some((one) => isInside(one, home))
+}
+
+let found: Promise<readonly string[]> | undefined
+
+/** Programs that many commands of Libero's tools start by their paths: Node and ripgrep, wherever they are installed. */
+function ownPrograms(): Promise<readonly string[]> {
+  // An optional dependency, and not for every platform.
+  found ??= import('@vscode/ripgrep').then(
+    ({ rgPath }) => [process.execPath, rgPath],
+    () => [process.execPath],
+  )
+  return found
+}
+
+/**
+ * The caches at home that a command may write. Of `.cache` only those of package managers and compilers: others are run
+ * without being asked for, such as the prompt of zsh, the hooks of pre-commit and the compiled code of this program. So the
+ * rest of it can be read, and what a command adds there is gone with it.
+ */
+function cacheMounts(home: string): Mount[] {
+  const own = cachesAtHome.map((name) => join(home, name)).filter(isRealPath)
+  const folder = join(home, '.cache')
+  const inCache = isRealPath(folder) ? entriesOf(folder).filter((entry) => entry.isDirectory() || entry.isFile()) : []
+  return [
+    ...own.map((path): Mount => ({ path, how: 'write' })),
+    ...(isRealPath(folder) ? [{ path: folder, how: 'memory' } as const] : []),
+    ...inCache.slice(0, mostShown).map((entry): Mount => {
+      const isWritten = entry.isDirectory() && writtenInCache.has(entry.name)
+      return { path: join(folder, entry.name), how: isWritten ? 'write' : 'read' }
+    }),
+  ]
+}
+
+/** Each is a mount of its own. */
+const mostShown = 60
+
+/** Below the home folder: what package managers fetch and compilers make. */
+const cachesAtHome: readonly string[] = [
+  ...['.npm', '.pnpm-store', '.local/share/pnpm/store', '.yarn/cache', '.yarn/berry/cache', '.bun/install/cache'],
+  ...['.cargo/registry', '.cargo/git', 'go/pkg/mod', '.gradle/caches', '.m2/repository', '.ivy2/cache'],
+  ...['.nuget/packages', '.composer/cache', '.gem/specs', '.pub-cache/hosted', '.hex/packages', '.cabal/packages'],
+  '.conan2/p',
+]
+
+const writtenInCache: ReadonlySet<string> = new Set([
+  ...['pip', 'pip-tools', 'uv', 'pdm', 'hatch', 'mypy', 'ruff', 'black', 'pylint', 'pytest', 'yarn', 'pnpm', 'turbo'],
+  ...['node-gyp', 'typescript', 'deno', 'esbuild', 'swc', 'biome', 'eslint', 'prettier', 'go-build', 'golangci-lint'],
+  ...['ccache', 'sccache', 'clangd', 'zig', 'bazel', 'bazelisk', 'meson', 'vcpkg', 'composer', 'coursier', 'dart'],
+  ...['mix', 'rebar3', 'cabal', 'stack', 'dotnet', 'nuget', 'huggingface', 'torch', 'matplotlib', 'fontconfig'],
+])
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return [] // commands cannot read it either
+  }
 }

@@ -1,10 +1,11 @@
-import { type BigIntStats, type Dirent, lstatSync, readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HiddenPath } from '../bubblewrap/args.ts'
 import { isInside } from '../bubblewrap/protected-paths.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { hasPlaceholderMark } from '../files/placeholder-folders.ts'
+import { contentOf, createFolderScan, type FolderContent, look } from './folder-scan.ts'
 import { type NamePatterns, namePatterns } from './name-patterns.ts'
 import { packageSettings } from './token-files.ts'
 
@@ -31,29 +32,16 @@ interface FoundFiles {
 
 const mostFolders = 20_000
 const mostInstalled = 200_000
-const mostHidden = 300
+/** Each is a mount and a watch. */
+export const mostHidden = 300
 const mostSearches = 16
 /** How many folders are searched before other work gets its turn. */
 const perTurn = 256
-/** File timestamps are coarse: a folder that changed just now may change again without a new timestamp. */
-const unsureNs = 100_000_000n
 
 export function createHiddenFiles(): HiddenFiles {
-  const known = new Map<string, FolderScan>()
+  const scan = createFolderScan()
   /** What was found in folders that a package manager fills, by folder and patterns. */
   const installed = new Map<string, { readonly stamp: string; readonly found: readonly string[] }>()
-
-  function scan(folder: string): FolderScan | undefined {
-    const stats = look(folder)
-    if (!stats?.isDirectory()) return undefined
-    const before = known.get(folder)
-    // Not mtime, which any process can set.
-    if (before && before.changed === stats.ctimeNs && before.ino === stats.ino) return before
-    const isSure = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > unsureNs
-    const now = { ...contentOf(folder), changed: isSure ? stats.ctimeNs : -1n, ino: stats.ino }
-    known.set(folder, now)
-    return now
-  }
 
   async function searchProject(search: Search, folder: string): Promise<void> {
     const waiting = [folder]
@@ -63,9 +51,9 @@ export function createHiddenFiles(): HiddenFiles {
       const content = scan(at)
       if (!content) continue
       if (at !== folder) search.repositories.push(...gitFoldersIn(at, content.names))
-      search.settings.push(...content.names.filter((name) => packageSettings.has(name)).map((name) => join(at, name)))
+      for (const name of packageSettings) if (content.names.includes(name)) search.settings.push(join(at, name))
       for (const below of foldersIn(at, content, search))
-        if (isInstalled(basename(below), content)) await searchInstalled(search, below)
+        if (isInstalled(below)) await searchInstalled(search, below)
         else waiting.push(below)
     }
   }
@@ -84,7 +72,7 @@ export function createHiddenFiles(): HiddenFiles {
     for (let looked = 0, at = waiting.pop(); at !== undefined; at = waiting.pop()) {
       if (++looked > mostInstalled) throw tooLarge(folder, mostInstalled)
       if (looked % perTurn === 0) await nextTurn()
-      waiting.push(...foldersIn(at, contentOf(at), own))
+      for (const below of foldersIn(at, contentOf(at), own)) waiting.push(below)
     }
     installed.set(key, { stamp, found: [...own.found] })
     const [oldest] = installed.keys()
@@ -119,44 +107,15 @@ interface Search {
   readonly settings: string[]
 }
 
-interface FolderContent {
-  readonly names: readonly string[]
-  readonly folders: ReadonlySet<string>
-  /** Pipes with a name: a mount that is read-only does not keep commands from writing to a process at their other end. */
-  readonly pipes: ReadonlySet<string>
-}
-
-interface FolderScan extends FolderContent {
-  readonly changed: bigint
-  readonly ino: bigint
-}
-
 const installedNames = new Set(['node_modules', 'site-packages'])
 
-/** Whether a folder with this name beside those is filled by a package manager, or by git with its objects. */
-function isInstalled(name: string, { names }: FolderContent): boolean {
-  return installedNames.has(name) || (name === 'objects' && ['HEAD', 'refs'].every((one) => names.includes(one)))
+/** Whether a folder is filled by a package manager, or by git with its objects. */
+function isInstalled(folder: string): boolean {
+  return installedNames.has(basename(folder)) || folder.endsWith('/.git/objects')
 }
 
 /** By which package managers know what they installed; for git's objects, the folder of packs. */
 const notes = ['.package-lock.json', '.modules.yaml', '.yarn-state.yml', '.yarn-integrity', 'pack']
-
-function contentOf(folder: string): FolderContent {
-  const entries = entriesOf(folder)
-  return {
-    names: entries.map(({ name }) => name),
-    folders: new Set(entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)),
-    pipes: new Set(entries.filter((entry) => entry.isFIFO()).map(({ name }) => name)),
-  }
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // commands cannot read it either
-  }
-}
 
 /** Notes what is hidden in a folder, and returns the folders in it that are to be searched. */
 function foldersIn(at: string, { names, folders, pipes }: FolderContent, { patterns, found }: Search): string[] {
@@ -174,8 +133,8 @@ function foldersIn(at: string, { names, folders, pipes }: FolderContent, { patte
 /** What lies in a git folder belongs to that repository. */
 function gitFoldersIn(folder: string, names: readonly string[]): string[] {
   if (folder.split('/').includes('.git')) return []
-  if (['HEAD', 'objects', 'refs'].every((name) => names.includes(name))) return [folder]
-  return names.includes('.git') ? [join(folder, '.git')] : []
+  const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.includes(name))
+  return [...(isBare ? [folder] : []), ...(names.includes('.git') ? [join(folder, '.git')] : [])]
 }
 
 /** The existing ones with links resolved, because the target of a link is what is read; without what lies in another one. */
@@ -199,12 +158,4 @@ function tooLarge(folder: string, most: number): Error {
 function stampOf(path: string): string {
   const stats = look(path)
   return stats ? `${stats.ino}:${stats.ctimeNs}` : ''
-}
-
-function look(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false, bigint: true })
-  } catch {
-    return undefined
-  }
 }

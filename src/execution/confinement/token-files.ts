@@ -5,6 +5,9 @@ import { realPathOf } from '../files/confined-path.ts'
 /** The names of settings of package managers, which may hold a token. */
 export const packageSettings: ReadonlySet<string> = new Set(['.npmrc', '.yarnrc.yml'])
 
+/** Settings of npm for all users, in a folder of which a sandbox shows all. */
+export const systemSettings: readonly string[] = ['/usr/local/etc/npmrc', '/usr/etc/npmrc', '/opt/homebrew/etc/npmrc']
+
 /**
  * Those of such settings that hold a token. Those without one are ordinary files of the project: if they were hidden, git
  * would take them for changed and fail over them.

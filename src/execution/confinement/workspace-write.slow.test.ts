@@ -1,7 +1,17 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, git, workspaceWrite, write } from '../../../test/confinement-kit.ts'
 import { testInTurns } from '../../../test/soak.ts'
@@ -38,6 +48,19 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
     await context.exec(handle, 'true', { confinement: workspaceWrite })
     expect(readdirSync(cwd)).toContain('.vscode')
     expect(await context.listFiles(handle, '.')).toEqual(['.github/', 'a.txt'])
+    expect(readdirSync(join(cwd, '.github'))).toContain('workflows')
+    expect(await context.listFiles(handle, '.github')).toEqual(['b.txt'])
+  })
+
+  test('a folder with files whose names look like those in placeholders is listed', async () => {
+    const { cwd } = await confinedPlace()
+    const mark = 'held-by-libero-01234567-1-01234567'
+    write(cwd, { '.a/held-by-libero-x': 'a', [`.b/${mark}/c`]: 'b', [`.c/${mark}`]: 'c' })
+    mkdirSync(join(cwd, '.d', mark), { recursive: true })
+    const context = createProcessContext({ cwd })
+    const handle = await context.spawn()
+    onTestFinished(() => context.destroy(handle))
+    expect(await context.listFiles(handle, '.')).toEqual(['.a/', '.b/', '.c/'])
   })
 
   test('W02 a workspace that is reached by a link in a temporary folder serves one command after the other', async () => {
@@ -159,6 +182,19 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
     const made = ['.cache/pip/new', '.cache/new', '.bashrc'].map((name) => existsSync(join(home, name)))
     expect(made).toEqual([true, false, false])
     expect(readFileSync(join(home, '.cache/old'), 'utf8')).toBe('')
+  })
+
+  test('a token that is renewed in a hidden folder of a readable home ends no command', async () => {
+    const { home, cwd, run } = await confinedPlace()
+    write(home, { '.libero/credentials.json': 'canary', '.libero/new': 'canary' })
+    for (const name of ['credentials.json', 'new']) chmodSync(join(home, '.libero', name), 0o600)
+    const command =
+      'echo x >started; for n in $(seq 400); do [ -e renewed ] && break; sleep 0.05; done; cat ~/.libero/*; echo ended'
+    const running = run(command, { ...workspaceWrite, home: 'readable', hosts: 'any' })
+    await vi.waitFor(() => expect(existsSync(join(cwd, 'started'))).toBe(true), 15_000)
+    renameSync(join(home, '.libero/new'), join(home, '.libero/credentials.json'))
+    write(cwd, { renewed: '' })
+    expect(await running).toMatchObject({ stdout: 'ended\n', exitCode: 0 })
   })
 })
 

@@ -33,10 +33,18 @@ type DockerEngine = NonNullable<DockerContextOptions['docker']>
 /** A client for an engine. Loads the optional package dockerode. */
 export async function dockerClient(given: DockerEngine = {}): Promise<DockerClient> {
   if (isClient(given)) return given
-  const { default: Docker } = await import('dockerode').catch((cause: unknown) => {
-    throw new Error('A Docker context needs the package dockerode. Install it: npm install dockerode', { cause })
-  })
+  const Docker = await loadDockerode()
   return new Docker({ ...given })
+}
+
+/** In a `try`, where bundlers accept that an optional package is missing; webpack does so nowhere else. */
+async function loadDockerode() {
+  try {
+    const { default: Docker } = await import('dockerode')
+    return Docker
+  } catch (cause) {
+    throw new Error('A Docker context needs the package dockerode. Install it: npm install dockerode', { cause })
+  }
 }
 
 function isClient(given: DockerEngine): given is DockerEngine & DockerClient {

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { promisify } from 'node:util'
 import { codeOf } from '../../core/errors.ts'
 import type { FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
+import { mayBePlaceholder } from '../bubblewrap/protected-paths.ts'
 import { type HeldFile, type Hold, hasDescriptorPaths, holdByDescriptor, holdByPath } from './confined-hold.ts'
 import {
   fileError,
@@ -88,9 +89,10 @@ export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: Co
   }
 }
 
-/** Sandboxes put some forty of them there for a while; the names of all begin with a dot. */
+/** Sandboxes put some forty of them there for a while: the names of most begin with a dot, `.github/workflows` does not. */
 function isPlaceholder(folder: string, name: string): boolean {
-  return name.startsWith('.') && name.endsWith('/') && hasPlaceholderMark(`${folder}/${name}`)
+  if (!name.endsWith('/') || !(name.startsWith('.') || mayBePlaceholder(name.slice(0, -1)))) return false
+  return hasPlaceholderMark(`${folder}/${name}`)
 }
 
 interface Opened {

@@ -1,6 +1,7 @@
 import { type BigIntStats, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, posix, resolve, sep, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cutText } from '../../core/text.ts'
 
 interface PathSetting {
   /** The base of relative paths. */
@@ -81,7 +82,7 @@ const deviceName = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\
 const shortName = /^(?=[^.]{3,8}(\.|$))[^.]+~\d+(\.[^.]{0,3})?$/
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+  return JSON.stringify(cutText(text, 100))
 }
 
 /** Changes whenever the content changes, within the time resolution of the file system. */

@@ -1,6 +1,7 @@
 import { wellFormed } from '../../core/plain-json.ts'
 import type { Run } from '../../core/run.ts'
 import type { ShownTurn } from '../../core/shown-turns.ts'
+import { cutText } from '../../core/text.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
 import { sealUntrusted } from '../../platform/envelope.ts'
 import { asBytes, type Limits } from './limits.ts'
@@ -192,7 +193,7 @@ const outcomeOf = ({ isError, body }: Passage): string =>
 
 function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0] ?? ''
-  return line.length > 160 ? `${line.slice(0, 160)}…` : line
+  return cutText(line, 160)
 }
 
 function newest(lines: readonly string[], budget: number): string {

@@ -1,6 +1,6 @@
 import { shownName } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
-import { compareTexts } from '../../core/text.ts'
+import { compareTexts, headOf } from '../../core/text.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
 
@@ -75,7 +75,7 @@ const oneLine = (text: string, maxLength: number): string =>
 /** Cuts between two words if possible, and never within a character. */
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const start = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
+  const start = headOf(text, maxLength)
   const words = start.replace(/\s+\S*$/, '')
   return `${words.length > maxLength / 2 ? words : start}…`
 }

@@ -1,3 +1,4 @@
+import { cutText } from '../../core/text.ts'
 import { ambiguityOf } from './pattern-ambiguity.ts'
 
 /** The remaining steps for judging patterns. */
@@ -34,7 +35,7 @@ function isReadable(pattern: string): boolean {
   }
 }
 
-const quoted = (pattern: string): string => JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60)}…` : pattern)
+const quoted = (pattern: string): string => JSON.stringify(cutText(pattern, 60))
 
 /** A regular expression as a tree. Assertions match no text and are left out; the content of a lookaround is a separate tree. */
 export type PatternTree =

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { testInTurns } from '../../../test/soak.ts'
+import { rounds, testInTurns } from '../../../test/soak.ts'
 import { schemaBoundsProblem, schemaProblem } from './schema-problem.ts'
 
 const test = testInTurns(3)
@@ -145,7 +145,7 @@ test('MC-06 judging visits no more parts than the limit, however many there are'
       schemaBoundsProblem({ allOf: Array.from({ length: lists }, () => ({ properties: counted(width) })) })
       expect(looks).toBeLessThanOrEqual(Math.min(lists * width, 10_000))
     }),
-    { numRuns: 30 },
+    { numRuns: rounds(10, 30) },
   )
 })
 

@@ -1,5 +1,6 @@
 import type { Agent } from '../../core/agent.ts'
 import { isRecord } from '../../core/is-record.ts'
+import { cutText } from '../../core/text.ts'
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { ServedAgent } from './served-agents.ts'
@@ -70,7 +71,7 @@ function openQuestions({ log: { transcript } }: Agent): string[] {
     const { description } = isRecord(request.payload) ? request.payload : request
     const text =
       typeof description === 'string' ? description : `${name}: ${approval.reason ?? 'it has to be approved'}`
-    const shown = text.length > longest ? `${text.slice(0, longest)}…` : text
+    const shown = cutText(text, longest)
     return [fullyVisible(shown, { lines: 'kept' })]
   })
 }

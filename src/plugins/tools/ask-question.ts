@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { ToolCheck, ToolDef } from '../../core/tool.ts'
-import { type AskUserOption, askUser, optionsSchema } from '../../tools/ask-user.ts'
+import { type AskUserInput, askUser, optionsSchema } from '../../tools/ask-user.ts'
 import { answerText } from '../../tools/interaction.ts'
 import { definePlugin, type PluginDefinition } from '../plugin.ts'
 import { withMarks } from '../tool-marks.ts'
@@ -56,7 +56,7 @@ function checkQuestion(raw: Record<string, unknown>): ToolCheck | undefined {
   if (checked?.valid === false) return checked
   const input = checked?.input ?? raw
   const { inputType = 'single-select', allowFreeform = true } = input as Partial<AskedQuestion>
-  const options: readonly AskUserOption[] = Array.isArray(input.options) ? input.options : []
+  const options: NonNullable<AskUserInput['options']> = Array.isArray(input.options) ? input.options : []
   if (!inputTypes.includes(inputType))
     return {
       valid: false,
@@ -76,7 +76,7 @@ export interface AskedQuestion {
   readonly question: string
   /** Default `single-select`. */
   readonly inputType?: QuestionInputType
-  readonly options?: readonly AskUserOption[]
+  readonly options?: NonNullable<AskUserInput['options']>
   /** Default true: the answer may be free text. */
   readonly allowFreeform?: boolean
 }
@@ -110,7 +110,7 @@ export function readAnswer(question: AskedQuestion, answer: string): ReadAnswer 
 
 const assume = 'Go on with the assumption that fits best, and say which one you made.'
 
-function refused(text: string, why: string, options: readonly AskUserOption[]): ReadAnswer {
+function refused(text: string, why: string, options: NonNullable<AskUserInput['options']>): ReadAnswer {
   const labels = options.map(({ label }) => label).join(', ')
   const output = `The user answered: ${text}. But ${why} (${labels}); ask again, or offer what was meant.`
   return { output, value: { text } }
@@ -128,7 +128,7 @@ interface Parts {
   readonly freeText: string
 }
 
-function partsOf(text: string, options: readonly AskUserOption[], inputType: QuestionInputType): Parts {
+function partsOf(text: string, options: NonNullable<AskUserInput['options']>, inputType: QuestionInputType): Parts {
   const labelOf = (piece: string): string | undefined =>
     options.find(({ label }) => plain(label) === plain(piece))?.label
   const given = jsonOf(text)

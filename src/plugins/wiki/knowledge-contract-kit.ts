@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { isRecord } from '../../core/is-record.ts'
 
 /** A clock that moves only by `turn`. */
 export function manualClock(start: number): Clock & { turn(ms: number): void } {
@@ -26,9 +27,7 @@ export function same(actual: unknown, expected: unknown, what: string): void {
 /** As JSON, with the keys in order. */
 function shown(value: unknown): string {
   const ordered = (_: string, inner: unknown): unknown =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner
   return JSON.stringify(value, ordered) ?? 'undefined'
 }
 

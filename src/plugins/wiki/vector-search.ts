@@ -18,29 +18,7 @@ export interface Embed {
   readonly model?: string
 }
 
-/** Search in one wiki by meaning. */
-export interface VectorIndex {
-  /** Returns the best matches first. Embeds the pages that changed since the last search. */
-  search(query: string, options?: VectorSearch): Promise<VectorMatches>
-}
-
-interface VectorSearch {
-  /** Default 10. */
-  readonly limit?: number
-  /** Cosine similarity, -1 to 1. Default 0.7. */
-  readonly threshold?: number
-  readonly signal?: AbortSignal
-}
-
-interface VectorMatches {
-  readonly matches: readonly { readonly title: string; readonly score: number }[]
-  /** The best score, if all are below the threshold. */
-  readonly best?: number
-  /** How many pages were compared. */
-  readonly pages: number
-  /** How many pages were left out because of `mostPages`. */
-  readonly leftOut: number
-}
+type VectorIndex = ReturnType<typeof createVectorIndex>
 
 /** One index for each wiki. */
 export interface VectorIndexes {
@@ -84,7 +62,27 @@ export function createVectorIndex({
   readonly file?: string
   /** More pages than this are left out. Default 5000. */
   readonly mostPages?: number
-}): VectorIndex {
+}): {
+  /** Returns the best matches first. Embeds the pages that changed since the last search. */
+  search(
+    query: string,
+    options?: {
+      /** Default 10. */
+      readonly limit?: number
+      /** Cosine similarity, -1 to 1. Default 0.7. */
+      readonly threshold?: number
+      readonly signal?: AbortSignal
+    },
+  ): Promise<{
+    readonly matches: readonly { readonly title: string; readonly score: number }[]
+    /** The best score, if all are below the threshold. */
+    readonly best?: number
+    /** How many pages were compared. */
+    readonly pages: number
+    /** How many pages were left out because of `mostPages`. */
+    readonly leftOut: number
+  }>
+} {
   const model = embed.model ?? 'default'
   let stored: StoredVectors | undefined
 

@@ -8,6 +8,7 @@ describe('parts become events and a reply', () => {
     const events = eventsOf([
       { type: 'stream-start', warnings: [] },
       { type: 'response-metadata', id: 'r' },
+      { type: 'response-metadata', modelId: 'm' },
       { type: 'reasoning-start', id: '0' },
       { type: 'reasoning-delta', id: '0', delta: 'Hm' },
       { type: 'reasoning-end', id: '0' },

@@ -65,7 +65,7 @@ export class PartReader {
       case 'file':
         return this.#addFile(part)
       case 'response-metadata':
-        this.#id = part.id
+        this.#id = part.id ?? this.#id // a later one may have only a time or a model
         return none
       case 'finish':
         this.#finish = part

@@ -6,7 +6,16 @@ import { LazyStream, priceList } from '../service.ts'
 import { checkPrices, record, settings, text } from '../service-options.ts'
 
 /** Any language model of the AI SDK as a provider: `aiSdk(anthropic('claude-…'))`. */
-export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
+export function aiSdk(
+  /** The part of a language model of the AI SDK, versions 5 to 7, that is used. */
+  model: {
+    readonly specificationVersion: 'v2' | 'v3' | 'v4'
+    readonly provider: string
+    readonly modelId: string
+    doStream(options: object): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
+  },
+  options: AiSdkOptions = {},
+): Provider {
   checkModel(model)
   checkOptions('aiSdk()', options, rules)
   const { name = model.provider, capabilities, prices } = options
@@ -35,15 +44,9 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
 }
 
 /** The part of the provider that is loaded by the first request. */
-export type LoadedModel = Required<Pick<Provider, 'stream' | 'classifyError'>>
+export type AiSdkModel = Parameters<typeof aiSdk>[0]
 
-/** The part of a language model of the AI SDK, versions 5 to 7, that is used. */
-export interface AiSdkModel {
-  readonly specificationVersion: 'v2' | 'v3' | 'v4'
-  readonly provider: string
-  readonly modelId: string
-  doStream(options: object): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
-}
+export type LoadedModel = Required<Pick<Provider, 'stream' | 'classifyError'>>
 
 export interface AiSdkOptions {
   /** Default: the model's own name of its provider. */

@@ -1,4 +1,5 @@
 import type { ModelEvent, ModelReply, Provider } from '../../core/provider.ts'
+import { orAborted, sleep } from '../../core/waiting.ts'
 
 /**
  * A model that needs no key and no network: rules that turn plain English requests into real tool calls. It says that it is
@@ -28,7 +29,7 @@ export function offline({
       const reply = replyTo(request)
       for (const event of eventsOf(reply, chunk)) {
         signal.throwIfAborted()
-        if (delayMs > 0 && event.type !== 'reply') await pause(delayMs, signal)
+        if (delayMs > 0 && event.type !== 'reply') await orAborted(sleep(delayMs, { signals: [signal] }), signal)
         yield event
       }
     },
@@ -58,18 +59,4 @@ function* inPieces(text: string, size: number): Generator<string> {
     yield text.slice(start, end)
     start = end
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/is-record.ts'
 import { flawOf } from '../../core/plain-json.ts'
 import type {
   Message,
@@ -152,9 +153,6 @@ function isOpaque(data: ProviderData | undefined, wire: string): boolean {
   const wireData = data?.[wire]
   return isRecord(wireData) && isRecord(wireData.block)
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Data under `bound` is only sent to the model it came from; data of another provider is not sent at all. */
 function keptData(data: ProviderData | undefined, of: BlockContext): ProviderData | undefined {

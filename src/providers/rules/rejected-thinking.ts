@@ -6,7 +6,7 @@ import type { Message, ProviderData, SessionContentBlock, SessionTurn } from '..
  * another account. The thinking of finished turns is then left out; that of the current turn belongs to its calls.
  */
 export class RejectedThinking {
-  /** A conversation is recognised by its first reply: by the id of that turn, because edits copy messages; else by the message. */
+  /** A conversation is recognised by its first reply: by its id, because edits copy messages, or by the object if it has no id. */
   readonly #turnIds = new Set<string>()
   readonly #messages = new WeakSet<Message>()
   /** While nothing was rejected, no conversation is searched. */

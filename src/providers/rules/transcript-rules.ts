@@ -18,6 +18,7 @@ export interface RepairedTranscript {
 export class TranscriptRules {
   readonly #context: ListRepairContext
   readonly #repaired = new WeakMap<Message, RepairedMessage>()
+  /** The latest changed copy of a message; `key` names the change. */
   readonly #variants = new WeakMap<Message, { key: string; message: Message }>()
   readonly #orders = new WeakMap<Message, readonly number[]>()
   readonly #lists = new WeakMap<readonly Message[], ListRepair>()

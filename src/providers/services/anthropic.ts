@@ -76,8 +76,8 @@ const rules: OptionRules<AnthropicOptions> = {
 }
 
 /**
- * Maps each header we set ourselves to the option that controls it. Callers use that option, not `headers`; two credentials in
- * one request, for instance, are rejected.
+ * The headers that this provider sets itself, each with the option for it. `checkService` refuses them in the option `headers`:
+ * a request could carry two credentials, which the service rejects.
  */
 const ownHeaders = {
   'x-api-key': 'apiKey',

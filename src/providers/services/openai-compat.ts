@@ -35,7 +35,7 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
     ...config.quirks,
     ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
   }
-  const lookup = lookupFor(name, config.envKeys ?? host.env, config)
+  const credentialLookup = lookupFor(name, config.envKeys ?? host.env, config)
   const header = authHeader.name.toLowerCase()
   const prefix = authHeader.scheme ? `${authHeader.scheme} ` : ''
   return createProvider(
@@ -45,7 +45,7 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
       baseURL: host.baseURL,
       defaultModel: host.defaultModel,
       capabilities,
-      credentials: credentialSource(config, { ...lookup, ...(host.isLocal && { isOptional: true }) }),
+      credentials: credentialSource(config, { ...credentialLookup, ...(host.isLocal && { isOptional: true }) }),
       headers: (credential) => (credential ? { [header]: `${prefix}${credential.secret}` } : {}),
     },
     config,

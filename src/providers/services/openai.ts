@@ -8,7 +8,7 @@ import { checkService, endpointsRule, serviceRules, text } from '../service-opti
 export interface OpenAIOptions extends ServiceOptions {
   readonly organization?: string
   readonly project?: string
-  /** The OAuth endpoints that renew `access`. Default: the public values of the Codex CLI. */
+  /** The OAuth endpoints that renew the access token in `access`. Default: the public values of the Codex CLI. */
   readonly oauth?: OAuthEndpoints
 }
 
@@ -16,16 +16,16 @@ export interface OpenAIOptions extends ServiceOptions {
 export function openai(options: OpenAIOptions = {}): Provider {
   checkService('openai', options, rules)
   const { organization, project, oauth } = options
-  const lookup = lookupFor('openai', ['OPENAI_API_KEY'], options)
+  const credentialLookup = lookupFor('openai', ['OPENAI_API_KEY'], options)
   return createProvider(
     {
       name: 'openai',
       wire: async () => (await import('../wires/openai-responses.ts')).openaiResponses(),
-      baseURL: (credential) => options.baseURL ?? (credential?.kind === 'oauth' ? codex : platform),
+      baseURL: (credential) => options.baseURL ?? (credential?.kind === 'oauth' ? codexURL : platformURL),
       defaultModel: options.defaultModel ?? 'gpt-5.5',
       capabilities: { vision: true, imageInToolResult: true, structuredOutput: true },
       credentials: credentialSource(options, {
-        ...lookup,
+        ...credentialLookup,
         oauth: oauth ?? (async () => (await import('../../auth/oauth.ts')).codexOAuth),
       }),
       headers(credential, { sessionId }) {
@@ -46,7 +46,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
         }
       },
       fields({ max_output_tokens, ...fields }, _request, credential) {
-        // The backend of a plan refuses `max_output_tokens`.
+        // The backend for ChatGPT plans refuses `max_output_tokens`.
         return credential?.kind === 'oauth' ? { instructions: '', ...fields } : { max_output_tokens, ...fields }
       },
     },
@@ -56,8 +56,8 @@ export function openai(options: OpenAIOptions = {}): Provider {
 
 const rules: OptionRules<OpenAIOptions> = { ...serviceRules, organization: text, project: text, oauth: endpointsRule }
 
-/** Session ids of hosts may hold characters that a header does not allow. */
+/** The text that a header allows. A session id of an embedder may contain other characters. */
 const headerText = /^[\x21-\x7e]+$/
 
-const platform = 'https://api.openai.com/v1'
-const codex = 'https://chatgpt.com/backend-api/codex'
+const platformURL = 'https://api.openai.com/v1'
+const codexURL = 'https://chatgpt.com/backend-api/codex'

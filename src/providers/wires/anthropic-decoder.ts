@@ -300,14 +300,14 @@ function usageOf(usage: RawUsage): TurnUsage {
   }
 }
 
-/** Tokens for a compaction by the service are only counted in `iterations`. */
+/** If the service compacts the conversation itself, it counts the tokens of that only in `iterations`, beside those of other models. */
 function total(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
-  const ownSteps = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
+  const stepsOfThisModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
   // With a fallback model, the top-level count already includes all steps.
   const hasFallback = steps.some((step) => step?.type === 'fallback_message')
-  if (ownSteps.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
-  return ownSteps.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
+  if (stepsOfThisModel.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
+  return stepsOfThisModel.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
 }
 
 interface RawUsage {

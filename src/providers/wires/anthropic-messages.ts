@@ -26,8 +26,8 @@ export function anthropicMessages(): Wire {
     fields: writeFields,
     writeMessage,
     withCacheBreakpoint: withBreakpoint,
-    // For a message that is already a JSON string: inserts `text` before its last `end`, which adds `cache_control` to the
-    // last content part.
+    // How to add `cache_control` to the last content part of a message that was written as JSON before: insert `text` before
+    // the last `end`.
     breakpointPatch: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
     decoder: () => new AnthropicDecoder(),
     readError,
@@ -48,13 +48,13 @@ const rules: WireRules = {
   endsWithUser: true,
 }
 
-/** Do not reorder: the prompt cache is a prefix of tools, then system, then messages. */
+/** In the order in which the service caches: a change of the tools invalidates what is cached of system and messages too. */
 function writeFields(request: ModelRequest): Fields {
   const { model, system, tools, cache } = request
   return {
     model,
     stream: true,
-    ...writeGenerationFields(request),
+    ...thinkingAndOutputFields(request),
     ...(tools.length > 0 && { tools: cache ? toolsWithBreakpoint(tools) : plainTools(tools) }),
     ...(system !== '' && { system: [{ type: 'text', text: system, ...(cache && breakpoint) }] }),
   }
@@ -73,38 +73,36 @@ const toolsWithBreakpoint = memoize(
     new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
 )
 
-/** The fields for thinking, which differ from model to model (see `anthropic-models.ts`), and those that depend on thinking. */
-function writeGenerationFields(request: ModelRequest): Fields {
+/** `max_tokens`, `thinking`, `tool_choice` and `output_config`, which depend on each other and on the model. */
+function thinkingAndOutputFields(request: ModelRequest): Fields {
   const { model, thinking, maxTokens, toolChoice, outputSchema } = request
   const traits = traitsOf(model)
   const forcedTool = typeof toolChoice === 'object' ? toolChoice.name : undefined
   const format = outputSchema && forcedTool === undefined && traits.structuredOutput && outputFormat(outputSchema)
   // A model that is forced to call a tool must not think first; one that always thinks cannot be forced.
   const isForced = forcedTool !== undefined && traits.defaultThinking !== 'always'
-  const shared = {
+  const choiceAndFormat = {
     ...(isForced && { tool_choice: { type: 'tool', name: forcedTool } }),
     ...(toolChoice === 'none' && request.tools.length > 0 && { tool_choice: { type: 'none' } }),
     ...(format && { output_config: { format } }),
   }
-  const withoutThinkingField = { max_tokens: maxTokens, ...shared }
-  // A model that thinks by default must be told not to.
-  const withoutThinking = {
-    ...withoutThinkingField,
-    ...(traits.defaultThinking === 'adaptive' && { thinking: { type: 'disabled' } }),
-  }
-  if (thinking === 'off' || isForced) return withoutThinking
   const adaptive = { type: 'adaptive', ...(traits.hidesThinking && { display: 'summarized' }) }
-  if (thinking === 'adaptive')
-    return traits.acceptsAdaptive ? { ...withoutThinkingField, thinking: adaptive } : withoutThinking
+  if (thinking === 'off' || thinking === 'adaptive' || isForced) {
+    const isAdaptive = thinking === 'adaptive' && traits.acceptsAdaptive && !isForced
+    // A model that thinks by default must be told not to.
+    const thinkingOff = traits.defaultThinking === 'adaptive' && { thinking: { type: 'disabled' } }
+    return { max_tokens: maxTokens, ...choiceAndFormat, ...(isAdaptive ? { thinking: adaptive } : thinkingOff) }
+  }
 
   // Thinking counts as output, so its budget is added to `max_tokens`.
   const budget = Math.max(request.thinkingBudget ?? thinkingBudgets[thinking], minThinkingBudget)
-  const withBudget = { ...shared, max_tokens: maxTokens + budget }
+  const withBudget = { ...choiceAndFormat, max_tokens: maxTokens + budget }
   if (traits.acceptsBudgets) return { ...withBudget, thinking: { type: 'enabled', budget_tokens: budget } }
   // The other models take an effort in place of a budget.
   const effort = effortFor[thinking]
-  const config = { ...(format && { format }), ...(traits.efforts.includes(effort) && { effort }) }
-  return { ...withBudget, thinking: adaptive, ...(Object.keys(config).length > 0 && { output_config: config }) }
+  const outputConfig = { ...(format && { format }), ...(traits.efforts.includes(effort) && { effort }) }
+  const hasConfig = Object.keys(outputConfig).length > 0
+  return { ...withBudget, thinking: adaptive, ...(hasConfig && { output_config: outputConfig }) }
 }
 
 const minThinkingBudget = 1024

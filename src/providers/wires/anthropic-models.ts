@@ -2,7 +2,7 @@ import type { ThinkingLevel } from '../../core/thinking.ts'
 
 type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-/** What a family of models accepts; every other combination is refused with a 400. */
+/** What a family of models accepts. The service refuses anything else with a 400. */
 interface ModelTraits {
   /** `thinking: { type: 'enabled', budget_tokens }`. */
   readonly acceptsBudgets: boolean
@@ -43,7 +43,7 @@ const of4_7: ModelTraits = {
 const of5: ModelTraits = { ...of4_7, defaultThinking: 'adaptive' }
 const alwaysThinking: ModelTraits = { ...of4_7, defaultThinking: 'always' }
 
-/** The first match counts. An unknown model is treated as an old one, because compatible services are. */
+/** The first match counts. An unknown model counts as an old one: compatible services often support only what old models do. */
 const families: readonly (readonly [RegExp, ModelTraits])[] = [
   [/(fable|mythos)/, alwaysThinking],
   [/(opus|sonnet|haiku)-4[.-][5]\b/, of4_5],

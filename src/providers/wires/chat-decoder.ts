@@ -8,14 +8,14 @@ export const wireName = 'openai-chat'
 /** Decodes the chunks of a chat completion, of OpenAI and compatible services. */
 export class ChatDecoder implements Decoder {
   readonly #calls: Call[] = []
-  /** The calls whose `tool_start` was pushed, in that order. It identifies calls without an id. */
+  /** The calls whose `tool_start` was pushed, in that order. Calls without an id are identified by this order. */
   readonly #announced: Call[] = []
   readonly #details: Detail[] = []
   #thinking = ''
   #thinkingField: string | undefined
   #text = ''
   #usage: RawUsage | undefined
-  #finish: string | undefined
+  #finishReason: string | undefined
   #isRefused = false
   #isStarted = false
   #isOver = false
@@ -37,16 +37,16 @@ export class ChatDecoder implements Decoder {
     this.#replyId ||= chunk.id
     // Some services send the whole message at once; some repeat it at the end, which is ignored.
     const delta = choice?.delta ?? (this.#isEmpty() ? choice?.message : undefined)
-    if (delta) this.#delta(delta, out)
-    if (choice?.finish_reason) this.#finished(String(choice.finish_reason).toLowerCase())
+    if (delta) this.#readDelta(delta, out)
+    if (choice?.finish_reason) this.#setFinishReason(String(choice.finish_reason).toLowerCase())
     const usage = chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage
-    // Some services end with counts of zero.
+    // Some services send counts of zero at the end: they do not replace earlier counts.
     if (usage && (!this.#usage || usage.prompt_tokens || usage.completion_tokens)) this.#usage = usage
   }
 
   end(out: ModelEvent[], isDone: boolean): void {
     if (this.#isOver) return
-    if (this.#finish === undefined && !isDone)
+    if (this.#finishReason === undefined && !isDone)
       throw new StreamError('the stream ended without a finish_reason', { code: 'stream_cut' })
     this.#isOver = true
     for (const call of this.#calls) if (call.announcedId === undefined) this.#announce(call, out)
@@ -55,7 +55,7 @@ export class ChatDecoder implements Decoder {
       type: 'reply',
       content: this.#content(),
       usage: usageOf(this.#usage ?? {}, this.#usageOptions),
-      stop: this.#stop(),
+      stop: this.#stopReason(),
       ...replyId(this.#replyId),
     })
   }
@@ -64,17 +64,17 @@ export class ChatDecoder implements Decoder {
     return this.#text === '' && this.#thinking === '' && this.#calls.length === 0
   }
 
-  #delta(delta: Delta, out: ModelEvent[]): void {
+  #readDelta(delta: Delta, out: ModelEvent[]): void {
     const { content, refusal } = delta
     this.#readThinking(delta, out)
     if (typeof content === 'string') this.#addText(content, out)
-    else if (Array.isArray(content)) for (const part of content) this.#part(part, out)
+    else if (Array.isArray(content)) for (const part of content) this.#readPart(part, out)
     if (isNonEmptyText(refusal)) {
       this.#isRefused = true
       this.#addText(refusal, out)
     }
-    if (Array.isArray(delta.tool_calls)) for (const fragment of delta.tool_calls) this.#call(fragment, out)
-    if (delta.function_call) this.#call({ index: -1, function: delta.function_call }, out)
+    if (Array.isArray(delta.tool_calls)) for (const fragment of delta.tool_calls) this.#readCall(fragment, out)
+    if (delta.function_call) this.#readCall({ index: -1, function: delta.function_call }, out)
   }
 
   #addText(text: string, out: ModelEvent[]): void {
@@ -103,14 +103,14 @@ export class ChatDecoder implements Decoder {
     }
   }
 
-  #part(part: ContentPart | null, out: ModelEvent[]): void {
+  #readPart(part: ContentPart | null, out: ModelEvent[]): void {
     if (part?.type === 'text' && isNonEmptyText(part.text)) this.#addText(part.text, out)
     if (part?.type !== 'thinking') return
     const thoughts = Array.isArray(part.thinking) ? part.thinking : [{ text: part.thinking }]
     for (const thought of thoughts) if (isNonEmptyText(thought?.text)) this.#addThinking(thought.text, out)
   }
 
-  #call(fragment: Fragment | null, out: ModelEvent[]): void {
+  #readCall(fragment: Fragment | null, out: ModelEvent[]): void {
     const id = isNonEmptyText(fragment?.id) ? fragment.id : ''
     const name = isNonEmptyText(fragment?.function?.name) ? fragment.function.name : ''
     const args = argumentText(fragment?.function?.arguments)
@@ -127,20 +127,20 @@ export class ChatDecoder implements Decoder {
   }
 
   /**
-   * The call that a fragment continues: the one with its id; else the one with its index; else, for a fragment with neither,
-   * the last one.
+   * The call that a fragment continues; `undefined` if it begins a new one. A fragment without id and index continues the last
+   * call. Any other fragment continues the call with the same id or, if there is none, the call with the same index.
    */
   #findCall(index: number | undefined, id: string, name: string): Call | undefined {
     const calls = this.#calls
-    if (id !== '') {
-      const indexMatches = (call: Call): boolean =>
-        call.index === undefined || index === undefined || call.index === index
-      const sameId = calls.findLast((call) => call.id === id && indexMatches(call))
-      if (sameId || index === undefined) return sameId
-    } else if (index === undefined) return calls.at(-1)
+    if (id === '' && index === undefined) return calls.at(-1)
+    const hasOtherIndex = (call: Call): boolean =>
+      call.index !== undefined && index !== undefined && call.index !== index
+    const sameId = id === '' ? undefined : calls.findLast((call) => call.id === id && !hasOtherIndex(call))
+    if (sameId || index === undefined) return sameId
     const sameIndex = calls.findLast((call) => call.index === index)
-    // Some services give every call index 0, so a new id means a new call. But no call begins without a name.
-    return sameIndex && sameIndex.id !== '' && id !== '' && name !== '' ? undefined : sameIndex
+    // Some services give every call the index 0. There, another id together with a name means a new call.
+    const isOtherCall = sameIndex !== undefined && sameIndex.id !== '' && id !== '' && name !== ''
+    return isOtherCall ? undefined : sameIndex
   }
 
   #announce(call: Call, out: ModelEvent[]): void {
@@ -150,11 +150,13 @@ export class ChatDecoder implements Decoder {
     if (call.args !== '') out.push({ type: 'tool_args', id: call.id, delta: call.args })
   }
 
-  /** Notes the finish_reason, or throws if it means a failure. */
-  #finished(reason: string): void {
+  /** Throws if the reason means a failure. */
+  #setFinishReason(reason: string): void {
     if (failures.has(reason))
-      throw new StreamError(`the service broke its answer off, with finish_reason "${reason}"`, { code: reason })
-    this.#finish = reason
+      throw new StreamError(`the service stopped in the middle of its answer, with finish_reason "${reason}"`, {
+        code: reason,
+      })
+    this.#finishReason = reason
   }
 
   #content(): ModelReply['content'] {
@@ -171,7 +173,7 @@ export class ChatDecoder implements Decoder {
     ]
   }
 
-  /** In the order of the service's indexes, unless the calls can only be told apart by the order of their `tool_start`. */
+  /** In the order of the service's indexes. If an id or index is missing, or an id repeated: in the order of the `tool_start` events. */
   #callsInOrder(): readonly Call[] {
     const ids = new Set(this.#announced.map(({ announcedId }) => announcedId).filter((id) => id !== ''))
     const haveOwnIds = ids.size === this.#announced.length
@@ -180,9 +182,9 @@ export class ChatDecoder implements Decoder {
       : this.#announced
   }
 
-  /** A reply with calls stops for tool use, whatever its finish_reason, unless it was cut off. */
-  #stop(): StopReason {
-    const stop = this.#finish === undefined ? 'end' : (stopReasons.get(this.#finish) ?? 'other')
+  /** A reply with calls stops for tool use, whatever its finish_reason, unless it was cut off or refused. */
+  #stopReason(): StopReason {
+    const stop = this.#finishReason === undefined ? 'end' : (stopReasons.get(this.#finishReason) ?? 'other')
     if (stop === 'length' || stop === 'refusal') return stop
     if (this.#calls.length > 0) return 'tool_use'
     if (this.#isRefused) return 'refusal'
@@ -225,7 +227,10 @@ function argumentText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : ''
 }
 
-/** Without index and id, a new call begins with another name, or with a new object after a complete one. */
+/**
+ * Whether a fragment begins a new call although `#findCall` found one: it has another name, or the same name again and the
+ * beginning of an object after the object of the call is complete. A fragment without a name never begins a call.
+ */
 function beginsNewCall(call: Call, name: string, args: string): boolean {
   if (name === '' || call.name === '') return false
   return name !== call.name || (args.trimStart().startsWith('{') && isCompleteJson(call.args))

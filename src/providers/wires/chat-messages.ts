@@ -50,7 +50,7 @@ export function writeAssistant(content: Content, quirks: ChatQuirks): readonly W
     ...writeReasoning(content, quirks),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
-  // All texts are one part on the wire.
+  // All text blocks become one text on the wire. A cache breakpoint of the first of them applies to it.
   return [{ json, blocks: textBlocks.length > 0 ? textBlocks.slice(0, 1) : callBlocks }]
 }
 
@@ -59,6 +59,7 @@ const noContent = { null: { content: null }, empty: { content: '' }, omit: {} } 
 /** What the decoder stores with a block. */
 interface StoredData {
   readonly field?: string
+  /** Signed by the service: valid only for the model that wrote it. */
   readonly bound?: { readonly details?: readonly object[]; readonly extra_content?: unknown }
 }
 
@@ -101,11 +102,11 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   const [first] = parts
   const userContent = parts.length === 1 && first?.type === 'text' ? first.text : parts
   const user = { json: { role: 'user', content: userContent }, blocks }
-  const needsBridge = results.length > 0 && quirks.assistantAfterTool
-  return needsBridge ? [...results, bridge, user] : [...results, user]
+  const needsAssistant = results.length > 0 && quirks.assistantAfterTool
+  return needsAssistant ? [...results, assistantBetween, user] : [...results, user]
 }
 
-const bridge: WireItem = { json: { role: 'assistant', content: 'I have seen the results.' }, blocks: [] }
+const assistantBetween: WireItem = { json: { role: 'assistant', content: 'I have seen the results.' }, blocks: [] }
 
 /** Most services accept no images in results: they follow after all results. */
 function writeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
@@ -147,7 +148,7 @@ const writeDocument = (document: DocumentBlock): Part => ({
 const writeMedia = (block: ImageBlock | DocumentBlock): Part =>
   block.type === 'image' ? writeImage(block) : writeDocument(block)
 
-/** Only text can carry a breakpoint, and assistant messages stay plain text, so it goes to the last text before them. */
+/** Only a text part can carry a breakpoint, and assistant messages have no parts: the last text of another message gets it. */
 export function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   for (let i = items.length - 1; i >= 0; i--) {
     const { json, blocks } = items[i]!

@@ -101,11 +101,11 @@ function writeThinking(request: ModelRequest, { thinking: style = 'none', ...qui
   const defaultBudget = thinkingBudgets[level]
   const budget = thinkingBudget ?? defaultBudget
   const effort = quirks.efforts?.[level] ?? (style === 'openrouter' ? level : commonEfforts[level])
-  // An effort says enough for the default budget; OpenRouter also takes any other number of tokens.
-  const hasOwnBudget = style === 'openrouter' && budget !== defaultBudget
+  // An effort stands for the default budget. For any other budget, OpenRouter takes the number of tokens.
+  const sendsBudget = style === 'openrouter' && budget !== defaultBudget
   return {
     [maxTokensField]: maxTokens + budget,
-    ...(hasOwnBudget
+    ...(sendsBudget
       ? { reasoning: { max_tokens: Math.max(budget, minThinkingBudget) } }
       : thinkingFields(style, true, effort)),
   }
@@ -144,7 +144,7 @@ export interface ChatQuirks {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /** Which fields control thinking. Default `none`: no field is sent. */
   readonly thinking?: ThinkingStyle
-  /** For the styles `effort` and `openrouter`: other names for levels. `off` is only sent if it has a name here. */
+  /** For the styles `effort` and `openrouter`: efforts that replace the usual ones. `off` is sent only if it is here. */
   readonly efforts?: Efforts
   /**
    * How earlier thinking is sent back. `field`: its text, in the field it came in. `required`: as `reasoning_content` in
@@ -157,9 +157,9 @@ export interface ChatQuirks {
   readonly emptyContent?: 'null' | 'empty' | 'omit'
   /** Tool messages carry the name of the tool. Default false. */
   readonly toolNameOnResults?: boolean
-  /** A user message must not follow results directly. Default false. */
+  /** An assistant message must stand between tool results and a user message. Default false. */
   readonly assistantAfterTool?: boolean
-  /** Needs a list of tools, even an empty one, once a conversation holds calls. Default false. */
+  /** If the conversation has calls, the request needs a list of tools, even an empty one. Default false. */
   readonly emptyTools?: boolean
   /** Default `none`. */
   readonly structuredOutput?: 'json_schema' | 'none'
@@ -167,7 +167,7 @@ export interface ChatQuirks {
   readonly idRule?: NameRule
   /** Default 500. */
   readonly maxImages?: number
-  /** Results may hold images; elsewhere they follow in a user message. Default false. */
+  /** Tool results may contain images. If not, the images follow in a user message. Default false. */
   readonly imageInToolResult?: boolean
   /** Accepts PDFs. Default false. */
   readonly documents?: boolean

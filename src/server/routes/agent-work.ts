@@ -4,7 +4,7 @@ import { hasScope } from '../caller.ts'
 import { badRequest, Problem } from '../problem.ts'
 import { type Call, type JsonSchema, json, type Route } from '../route.ts'
 import { noAgent, openAgent, ownAgent, refusable, untilStored, withAgent, workflowOf } from '../served-workflow.ts'
-import { keyOf } from './send-message.ts'
+import { keyOf, rateKey } from './send-message.ts'
 
 const text = { type: 'string' } as const
 
@@ -187,7 +187,7 @@ export const agentWorkRoutes: readonly Route[] = [
 export async function sendToAgent(call: Call, { id }: AgentInstance, content: unknown): Promise<string> {
   const { request, caller, names, server } = call
   const clientKey = keyOf(request)
-  server.rates.countMessage(`${names.tenant ?? ''}/${caller.user}`)
+  server.rates.countMessage(rateKey(names.tenant, caller.user))
   const workflow = await workflowOf(call)
   const meta = { user: caller.user, via: 'http' }
   const end = server.rates.beginWork(names.tenant ?? '', id)

@@ -1,11 +1,12 @@
 import { checkedAs } from '../../core/is-record.ts'
 import type { AgentDefinition, AgentInstance } from '../../workflow/definitions/definition.ts'
 import type { AgentQuery, NewAgent } from '../../workflow/workflow-contract.ts'
-import { badRequest } from '../problem.ts'
+import { badRequest, problemOf } from '../problem.ts'
 import { type Call, type JsonSchema, json, type Route } from '../route.ts'
 import { statuses } from '../schemas.ts'
 import { noAgent, ownAgent, refusable, withAgent, workflowOf } from '../served-workflow.ts'
 import { contentSchema, sendToAgent } from './agent-work.ts'
+import { rateKey } from './send-message.ts'
 
 const text = { type: 'string' } as const
 
@@ -158,10 +159,18 @@ async function makeAgent(call: Call): Promise<Response> {
   // Ids are shared by all tenants: one that is taken would tell about another tenant.
   if (tenant !== undefined && options.id !== undefined) throw badRequest('The server chooses the ids of agents here')
   const workflow = await workflowOf(call)
-  if (message !== undefined) call.server.rates.checkWork(tenant ?? '')
+  if (message !== undefined) {
+    call.server.rates.checkMessage(rateKey(tenant, call.caller.user))
+    call.server.rates.checkWork(tenant ?? '')
+  }
   const own = tenant === undefined ? {} : { tenant }
   const agent = await refusable(workflow.createAgent(definition, { ...options, ...own }))
-  if (message !== undefined) await sendToAgent(call, agent, message)
+  if (message !== undefined)
+    await sendToAgent(call, agent, message).catch(async (error: unknown) => {
+      // A client repeats the whole request, which would make a further agent each time.
+      if (problemOf(error)) await workflow.deleteAgent(agent.id)
+      throw error
+    })
   return json(shownAgent(agent), 201, { location: `/v1/agents/${encodeURIComponent(agent.id)}` })
 }
 

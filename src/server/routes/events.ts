@@ -4,11 +4,13 @@ import { endAtOnce } from '../../events/end-at-once.ts'
 import { durable } from '../../events/events.ts'
 import { eventFrames, lastSeen } from '../../events/events-response.ts'
 import { type SseFrame, sseResponse } from '../../events/sse-response.ts'
+import { descendantsOf } from '../../sessions/family.ts'
 import type { DraftChange } from '../draft-changes.ts'
-import { withChildren } from '../follow-children.ts'
 import { badRequest, closingDown, Problem, problemOf } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { eventPageSchema, eventSchemaRef } from '../schemas.ts'
+import type { ServerContext } from '../server-context.ts'
+import type { SessionNames } from '../session-names.ts'
 
 /** Following: entries by number, from the log and then live, with what runs stream between them. */
 export const eventRoutes: readonly Route[] = [
@@ -167,4 +169,92 @@ async function allEvents({ names, server }: Call): Promise<Response> {
     unfollow()
     throw error
   }
+}
+
+interface ChildrenOptions {
+  readonly server: ServerContext
+  readonly id: string
+  readonly names: SessionNames
+  readonly reading: Parameters<typeof eventFrames>[2]
+}
+
+/** How often new sub-agents are looked for. */
+const lookMs = 500
+
+/** The frames of a session, and those of its sub-agents as `child`, from their beginning. They have no id: a client that comes back gets them anew. */
+function withChildren(
+  own: AsyncGenerator<SseFrame, void, undefined>,
+  { server: { store, clock }, id, names, reading }: ChildrenOptions,
+): AsyncGenerator<SseFrame, void, undefined> {
+  const ready: SseFrame[] = []
+  const stop = new AbortController()
+  const { signal } = stop
+  /** By id: how many levels below the session. Parents come before their children. */
+  const followed = new Map<string, number>()
+  let wake = (): void => {}
+  let isOver = false
+  let failure: { readonly error: unknown } | undefined
+  /** Resolves when the reader has taken what is ready. */
+  let taken: Promise<void> = Promise.resolve()
+  let setTaken = (): void => {}
+  let cancelTimer: (() => void) | undefined
+
+  async function pump(frames: AsyncIterable<SseFrame>, wrap: (frame: SseFrame) => SseFrame): Promise<void> {
+    for await (const frame of frames) {
+      if (ready.length >= 100) await taken
+      if (ready.length === 0) taken = new Promise((resolve) => void (setTaken = resolve))
+      ready.push(wrap(frame))
+      wake()
+    }
+  }
+
+  async function look(): Promise<void> {
+    for (const child of await descendantsOf(store, id).catch(() => [])) {
+      if (followed.has(child.id) || signal.aborted) continue
+      const depth = (followed.get(child.parent ?? '') ?? 0) + 1
+      followed.set(child.id, depth)
+      const { types, deltas, join } = reading
+      const filter = { ...(types && { types }), ...(deltas !== undefined && { deltas }), ...(join && { join }) }
+      const session = names.shown(child.id)
+      const wrap = ({ id: seq, event, data }: SseFrame): SseFrame => ({
+        event: 'child',
+        data: { session, depth, event, ...(seq !== undefined && { seq }), data },
+      })
+      void pump(eventFrames(store, child.id, { ...filter, signal }), wrap).catch(() => {}) // a deleted one ends
+    }
+    if (!signal.aborted) cancelTimer = clock.timer(lookMs, () => void look())
+  }
+
+  const end = (): void => {
+    isOver = true
+    wake()
+  }
+
+  async function* merged(): AsyncGenerator<SseFrame, void, undefined> {
+    void pump(own, (frame) => frame).then(end, (error: unknown) => {
+      failure = { error }
+      end()
+    })
+    void look()
+    try {
+      while (!signal.aborted) {
+        const frame = ready.shift()
+        if (ready.length === 0) setTaken()
+        if (frame) yield frame
+        else if (failure) throw failure.error
+        else if (isOver) return
+        else await new Promise<void>((resolve) => void (wake = resolve))
+      }
+    } finally {
+      stop.abort()
+      cancelTimer?.()
+      setTaken()
+      await own.return()
+    }
+  }
+
+  return endAtOnce(merged(), () => {
+    stop.abort()
+    wake()
+  })
 }

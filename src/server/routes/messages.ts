@@ -1,3 +1,7 @@
+import { attachFiles } from '../../chat/attach-files.ts'
+import { withoutAttached } from '../../chat/attached-text.ts'
+import type { SessionSummary } from '../../core/store.ts'
+import type { PromptPart } from '../../core/turn.ts'
 import { readEvents } from '../../events/read-events.ts'
 import { requireScope } from '../caller.ts'
 import { Problem, parkedText, withdrawnText } from '../problem.ts'
@@ -6,7 +10,6 @@ import { messageContent } from '../schemas.ts'
 import { tenantOf } from '../session-names.ts'
 import { sendMessage } from './send-message.ts'
 import { takeBack } from './take-back.ts'
-import { withFiles } from './with-files.ts'
 
 const accepted = {
   type: 'object',
@@ -80,10 +83,10 @@ export const messageRoutes: readonly Route[] = [
     summary: 'Takes back a message that the model has not got yet',
     answers: {
       200: {
-        description: 'The model will not get it. Its key stays used',
+        description: 'The model will not get it. Its key stays used. `content` is absent without the scope "read"',
         schema: {
           type: 'object',
-          required: ['clientKey', 'content'],
+          required: ['clientKey'],
           properties: { clientKey: { type: 'string' }, content: { type: 'array', items: { type: 'object' } } },
         },
         example: { clientKey: 'k1', content: [{ type: 'text', text: 'And then stop.' }] },
@@ -202,3 +205,36 @@ export async function untilAnswered(
 
 const textIn = (content: readonly { readonly type: string }[]): string =>
   content.flatMap((block) => ('text' in block && block.type === 'text' ? [String(block.text)] : [])).join('')
+
+/** A file that a person chose in the page is a part of its own. */
+const isFileOfPage = (text: string, content: unknown): boolean =>
+  typeof content !== 'string' && /^File [^\n]+:\n\n/.test(text)
+
+/** A message with the files that its text names with `@`, and what was not attached, in words. */
+async function withFiles(
+  { server }: Pick<Call, 'server'>,
+  summary: SessionSummary,
+  content: unknown,
+): Promise<{ readonly content: unknown; readonly notices?: readonly string[] }> {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly PromptPart[])
+  // What an attached file says with `@` names no file.
+  const text = withoutAttached(parts as readonly PromptPart[])
+    .flatMap((part) => (part.type === 'text' && !isFileOfPage(part.text, content) ? [String(part.text)] : []))
+    .join('\n')
+  if (!text.includes('@')) return { content }
+  return server.workspaces.use(summary, async ({ workspace, session }) => {
+    const { execution, authority } = workspace
+    // Without an authority a client could read what the agent itself may not.
+    if (!execution || !authority) return { content }
+    const folder = (await workspace.settings?.(session))?.folder
+    const { message, notices } = await attachFiles(
+      { text, parts: parts as readonly PromptPart[] },
+      {
+        agent: { execution, handle: undefined, session },
+        authority,
+        settings: { ...(folder !== undefined && { folder }) },
+      },
+    )
+    return { content: message.parts, notices }
+  })
+}

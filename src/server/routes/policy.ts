@@ -1,4 +1,5 @@
 import { checkedAs } from '../../core/is-record.ts'
+import { orAborted } from '../../core/waiting.ts'
 import { anything, offered } from '../about.ts'
 import { badRequest, Problem } from '../problem.ts'
 import { done, type JsonSchema, json, type Route } from '../route.ts'
@@ -33,6 +34,22 @@ const exampleExplanation = {
 
 /** Each example of a rule is read as a shell line. */
 const longestTest = 100_000
+
+/** A pattern may take a tenth of a second for each case. */
+const mostPatterns = 50
+const longestMs = 30_000
+
+function refusePatterns({ rules: given }: PolicyTest): void {
+  for (const [tool, rule] of Object.entries(given?.tools ?? {}))
+    for (const list of ['allowPatterns', 'denyPatterns'] as const)
+      if ((rule?.[list]?.length ?? 0) > mostPatterns)
+        throw badRequest(
+          `tools.${tool.slice(0, 60)}.${list} may have at most ${mostPatterns} patterns here; send fewer`,
+        )
+}
+
+const tooLong = (): Problem =>
+  new Problem(422, 'too_long', `The test took longer than ${longestMs / 1000} s; send fewer cases, or simpler patterns`)
 
 const rules = { type: 'array', maxItems: 1000 } as const
 
@@ -96,13 +113,21 @@ export const policyRoutes: readonly Route[] = [
         },
         example: { results: [{ ...exampleExplanation, expect: 'ask', passed: true }], passed: 1, failed: 0 },
       },
-      422: { description: 'The rules are wrong, or fail their own examples' },
+      422: { description: 'The rules are wrong, fail their own examples, or take longer than 30 s' },
     },
     async handle(call) {
       const test = offered(call, 'testPolicy', 'rules to test')
       if (JSON.stringify(call.body).length > longestTest)
         throw badRequest(`Rules and cases may have ${longestTest} characters together; send fewer`)
-      return json(await test(checkedAs<PolicyTest>(call.body), call.caller))
+      const asked = checkedAs<PolicyTest>(call.body)
+      refusePatterns(asked)
+      const late = AbortSignal.timeout(longestMs)
+      const signal = AbortSignal.any([call.request.signal, late])
+      return json(
+        await orAborted(test(asked, call.caller, signal), signal).catch((error: unknown) => {
+          throw late.aborted && error === signal.reason ? tooLong() : error
+        }),
+      )
     },
   },
   {

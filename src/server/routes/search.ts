@@ -1,9 +1,13 @@
 import { isRecord } from '../../core/is-record.ts'
+import type { LogEntry } from '../../core/log.ts'
 import type { SessionQuery, SessionSummary } from '../../core/store.ts'
+import { oneLine } from '../../core/text.ts'
+import type { JsonSchema } from '../../core/tool.ts'
+import { toolResultToText } from '../../core/tool-output.ts'
+import type { SessionContentBlock } from '../../core/turn.ts'
 import { pageSize } from '../../sessions/history.ts'
 import { badRequest, checked } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
-import { TextSearch } from '../search-text.ts'
 import { isInternalId } from '../session-names.ts'
 
 const q = { type: 'string', description: 'A phrase of at most 200 characters; upper and lower case are the same' }
@@ -14,6 +18,15 @@ const hit = {
   excerpt: { type: 'string', description: 'One line around the place' },
 }
 
+/** The answer to a search: a page of hits, with the schemas of a hit and of `next`. */
+const page = (item: JsonSchema, next: JsonSchema, example: object): Route['answers'] => ({
+  200: {
+    description: 'A page, which may be empty; `next` is there until all was looked at',
+    schema: { type: 'object', required: ['hits'], properties: { hits: { type: 'array', items: item }, next } },
+    example: { hits: [example] },
+  },
+})
+
 /** Looking for text in sessions. A request does a bounded amount of work, and its cursor goes on from there. */
 export const searchRoutes: readonly Route[] = [
   {
@@ -23,36 +36,20 @@ export const searchRoutes: readonly Route[] = [
     summary:
       'Looks for a phrase in all sessions: first in titles, then in what was said, the last changed session first',
     query: { q, limit, cursor: { type: 'string', description: 'The `next` of the page before' } },
-    answers: {
-      200: {
-        description: 'A page, which may be empty; `next` is there until all was looked at',
-        schema: {
-          type: 'object',
-          required: ['hits'],
-          properties: {
-            hits: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['session', 'updatedAt', 'where', 'excerpt'],
-                properties: {
-                  session: { type: 'string' },
-                  title: { type: 'string' },
-                  updatedAt: { type: 'integer' },
-                  ...hit,
-                },
-              },
-            },
-            next: { type: 'string' },
-          },
-        },
-        example: {
-          hits: [
-            { session: 'fix-login', title: 'Login', updatedAt: 1_790_000_000_000, where: 'title', excerpt: 'Login' },
-          ],
+    answers: page(
+      {
+        type: 'object',
+        required: ['session', 'updatedAt', 'where', 'excerpt'],
+        properties: {
+          session: { type: 'string' },
+          title: { type: 'string' },
+          updatedAt: { type: 'integer' },
+          ...hit,
         },
       },
-    },
+      { type: 'string' },
+      { session: 'fix-login', title: 'Login', updatedAt: 1_790_000_000_000, where: 'title', excerpt: 'Login' },
+    ),
     handle: searchAll,
   },
   {
@@ -61,23 +58,11 @@ export const searchRoutes: readonly Route[] = [
     scope: 'read',
     summary: 'Looks for a phrase in one session, from an entry on',
     query: { q, limit, after: { type: 'integer', description: 'The `next` of the page before' } },
-    answers: {
-      200: {
-        description: 'A page, which may be empty; `next` is there until all was looked at',
-        schema: {
-          type: 'object',
-          required: ['hits'],
-          properties: {
-            hits: {
-              type: 'array',
-              items: { type: 'object', required: ['seq', 'where', 'excerpt'], properties: hit },
-            },
-            next: { type: 'integer' },
-          },
-        },
-        example: { hits: [{ seq: 12, where: 'user', excerpt: 'Find the failing test' }] },
-      },
-    },
+    answers: page(
+      { type: 'object', required: ['seq', 'where', 'excerpt'], properties: hit },
+      { type: 'integer' },
+      { seq: 12, where: 'user', excerpt: 'Find the failing test' },
+    ),
     async handle({ params, query, names, server }) {
       const search = searchFor(query.q)
       const summary = await names.find(server.store, params.id!)
@@ -250,4 +235,61 @@ function isPlace(value: Record<string, unknown>): value is Record<string, unknow
   const isText = (one: unknown): boolean => one === undefined || typeof one === 'string'
   const isSeq = after === undefined || (Number.isSafeInteger(after) && Number(after) >= 0)
   return (place === 'titles' || place === 'texts') && isText(cursor) && isText(session) && isSeq
+}
+
+/** Where a text was found. */
+type FoundIn = 'title' | 'user' | 'assistant' | 'thinking' | 'call' | 'result' | 'label'
+
+interface TextHit {
+  readonly seq: number
+  readonly where: FoundIn
+  /** One line around the place. */
+  readonly excerpt: string
+}
+
+/** Looks for a phrase, upper and lower case alike. */
+class TextSearch {
+  readonly #wanted: string
+
+  constructor(phrase: string) {
+    this.#wanted = phrase.toLowerCase()
+  }
+
+  /** One line around the first place in a text; undefined if it is not there. */
+  excerpt(text: string): string | undefined {
+    const at = text.toLowerCase().indexOf(this.#wanted)
+    if (at < 0) return undefined
+    const from = Math.max(0, at - before)
+    const shown = text.slice(from, at + this.#wanted.length + behind)
+    return `${from > 0 ? '…' : ''}${oneLine(shown, before + this.#wanted.length + behind)}`
+  }
+
+  /** The places in an entry, one for each of its texts. */
+  in(entry: LogEntry): readonly TextHit[] {
+    return textsOf(entry).flatMap(({ where, text }) => {
+      const excerpt = this.excerpt(text)
+      return excerpt === undefined ? [] : [{ seq: entry.seq, where, excerpt }]
+    })
+  }
+}
+
+const before = 40
+const behind = 120
+
+interface NamedText {
+  readonly where: FoundIn
+  readonly text: string
+}
+
+function textsOf(entry: LogEntry): readonly NamedText[] {
+  if (entry.type === 'turn') return entry.turn.content.flatMap((block) => textIn(block, entry.turn.role))
+  if (entry.type === 'call_result') return [{ where: 'result', text: toolResultToText(entry.output) }]
+  return entry.type === 'label' ? [{ where: 'label', text: entry.text }] : []
+}
+
+function textIn(block: SessionContentBlock, role: 'user' | 'assistant'): readonly NamedText[] {
+  if (block.type === 'text') return [{ where: role, text: block.text }]
+  if (block.type === 'thinking') return [{ where: 'thinking', text: block.text }]
+  // The result of a call is found in its own entry, which comes before the turn that brings it to the model.
+  return block.type === 'tool_call' ? [{ where: 'call', text: `${block.name} ${JSON.stringify(block.input)}` }] : []
 }

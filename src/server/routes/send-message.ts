@@ -53,7 +53,8 @@ export async function sendMessage(
   return key
 }
 
-const rateKey = (tenant: string | undefined, user: string): string => `${tenant ?? ''}/${user}`
+/** Whose messages are counted together. */
+export const rateKey = (tenant: string | undefined, user: string): string => `${tenant ?? ''}/${user}`
 
 /** Whether a session has a message with this key, delivered or not. */
 export async function isStored(store: SessionStore, id: string, clientKey: string): Promise<boolean> {

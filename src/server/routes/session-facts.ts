@@ -14,6 +14,43 @@ import type { OpenWorkspace } from '../workspaces.ts'
 
 const tokens = { type: 'integer', minimum: 0 }
 
+const contextAnswers: Route['answers'] = {
+  200: {
+    description: '`counts` is by kind, as a chart shows it; `forecast` is in dollars, if prices are known',
+    schema: {
+      type: 'object',
+      required: ['total', 'parts', 'counts'],
+      properties: {
+        total: tokens,
+        limit: { ...tokens, description: 'Of the model, if it is known' },
+        parts: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['name', 'kind', 'tokens'],
+            properties: { name: { type: 'string' }, kind: { type: 'string' }, tokens },
+          },
+        },
+        counts: {
+          type: 'object',
+          required: ['system', 'user', 'assistant', 'toolResults'],
+          properties: { system: tokens, user: tokens, assistant: tokens, toolResults: tokens },
+        },
+        forecast: {
+          type: 'object',
+          required: ['likely', 'most'],
+          properties: { likely: { type: 'number' }, most: { type: 'number' } },
+        },
+      },
+    },
+    example: {
+      ...{ total: 5200, limit: 200_000, counts: { system: 4000, user: 200, assistant: 1000, toolResults: 0 } },
+      parts: [{ name: 'instructions and tools', kind: 'system', tokens: 4000 }],
+      forecast: { likely: 0.004, most: 0.09 },
+    },
+  },
+}
+
 /** Explanations: what fills the context, and why a call was decided as it was. */
 export const sessionFactRoutes: readonly Route[] = [
   {
@@ -22,42 +59,21 @@ export const sessionFactRoutes: readonly Route[] = [
     scope: 'read',
     summary: 'What fills the context of the next model call, in estimated tokens, and what that call will cost',
     query: { draft: { type: 'string', description: 'A text that would be sent, for the forecast' } },
-    answers: {
-      200: {
-        description: '`counts` is by kind, as a chart shows it; `forecast` is in dollars, if prices are known',
-        schema: {
-          type: 'object',
-          required: ['total', 'parts', 'counts'],
-          properties: {
-            total: tokens,
-            limit: { ...tokens, description: 'Of the model, if it is known' },
-            parts: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['name', 'kind', 'tokens'],
-                properties: { name: { type: 'string' }, kind: { type: 'string' }, tokens },
-              },
-            },
-            counts: {
-              type: 'object',
-              required: ['system', 'user', 'assistant', 'toolResults'],
-              properties: { system: tokens, user: tokens, assistant: tokens, toolResults: tokens },
-            },
-            forecast: {
-              type: 'object',
-              required: ['likely', 'most'],
-              properties: { likely: { type: 'number' }, most: { type: 'number' } },
-            },
-          },
-        },
-        example: {
-          ...{ total: 5200, limit: 200_000, counts: { system: 4000, user: 200, assistant: 1000, toolResults: 0 } },
-          parts: [{ name: 'instructions and tools', kind: 'system', tokens: 4000 }],
-          forecast: { likely: 0.004, most: 0.09 },
-        },
-      },
+    answers: contextAnswers,
+    handle: showContext,
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{id}/context',
+    scope: 'read',
+    summary: 'The same for a text of any length. Nothing is sent or kept',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['draft'],
+      properties: { draft: { type: 'string' } },
     },
+    answers: contextAnswers,
     handle: showContext,
   },
   {
@@ -147,7 +163,7 @@ async function listForks({ params, names, server: { store } }: Call): Promise<Re
   })
 }
 
-async function showContext({ params, query, names, server }: Call): Promise<Response> {
+async function showContext({ params, query, body, names, server }: Call): Promise<Response> {
   const summary = await names.find(server.store, params.id!)
   return server.workspaces.use(summary, async (open) => {
     const { workspace, session } = open
@@ -157,7 +173,11 @@ async function showContext({ params, query, names, server }: Call): Promise<Resp
     const { total, parts } = contextOf(transcript.messagesFor(model?.provider ?? ''), usage.last)
     const counts = { system: 0, user: 0, assistant: 0, toolResults: 0 }
     for (const part of parts) counts[part.kind] += part.tokens
-    const forecast = await forecastOf(open, { usage, model: model?.model, draft: String(query.draft ?? '') })
+    const forecast = await forecastOf(open, {
+      usage,
+      model: model?.model,
+      draft: String(body.draft ?? query.draft ?? ''),
+    })
     return json({
       ...{ total, parts, counts },
       ...(model?.contextWindow !== undefined && { limit: model.contextWindow }),
@@ -191,8 +211,8 @@ async function explainCall({ params, names, server }: Call): Promise<Response> {
   const callId = params.callId!
   const call = await findCall(store, summary.id, callId)
   if (!call) throw new Problem(404, 'no_call', `This session has no call ${JSON.stringify(callId.slice(0, 100))}`)
-  const { approvals, ...shown } = call
-  const found = await workspaces.use(summary, async ({ workspace }) => workspace.findDecision?.(summary.id, callId))
+  const { approvals, at, ...shown } = call
+  const found = await workspaces.use(summary, async ({ workspace }) => workspace.findDecision?.(summary.id, callId, at))
   const { reason, answer } = approvals.at(-1) ?? {}
   return json({
     ...{ callId, ...shown },
@@ -206,6 +226,7 @@ async function explainCall({ params, names, server }: Call): Promise<Response> {
 interface FoundCall {
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
+  readonly at: number
   readonly approvals: readonly ApprovalView[]
 }
 
@@ -217,7 +238,8 @@ async function findCall(store: SessionStore, id: string, callId: string): Promis
     if (isAbout && entry.callId === callId) later.unshift(entry)
     if (entry.type !== 'turn') continue
     const call = entry.turn.content.find((block) => block.type === 'tool_call' && block.id === callId)
-    if (call?.type === 'tool_call') return { name: call.name, input: call.input, approvals: approvalsIn(later) }
+    if (call?.type !== 'tool_call') continue
+    return { name: call.name, input: call.input, at: entry.at, approvals: approvalsIn(later) }
   }
   return undefined
 }

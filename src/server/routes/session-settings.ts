@@ -1,5 +1,5 @@
 import { loadSession } from '../../sessions/session.ts'
-import { requireScope } from '../caller.ts'
+import { hasScope, requireScope } from '../caller.ts'
 import { notOffered, Problem, refuseSubAgent } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { whenFree } from '../send-once.ts'
@@ -52,7 +52,7 @@ export const sessionSettingsRoutes: readonly Route[] = [
     path: '/v1/sessions/{id}/settings',
     scope: 'send',
     summary:
-      'Chooses them: from the next run on, the mode from the next call on. `null` takes a choice back. The mode needs the scope answer, yolo admin, and lasts as long as the server',
+      'Chooses them: from the next run on, the mode from the next call on. `null` takes a choice back. The mode and the profile need the scope answer; yolo needs admin, and lasts as long as the server',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -62,13 +62,17 @@ export const sessionSettingsRoutes: readonly Route[] = [
       ),
     },
     answers: {
-      200: settingsAnswer,
+      200: {
+        ...settingsAnswer,
+        description: 'The same as GET gives; empty without the scope "read"',
+        schema: { ...settingsAnswer.schema, required: [] },
+      },
       422: { description: 'There is no such model or profile here; nothing is changed' },
       423: { description: 'Another program runs the session, with its own settings' },
     },
     async handle(call) {
       await changeSettings(call, call.body as SettingsChange)
-      return showSettings(call)
+      return hasScope(call.caller, 'read') ? showSettings(call) : json({})
     },
   },
 ]
@@ -94,8 +98,9 @@ export async function changeSettings(
   change: SettingsChange,
 ): Promise<void> {
   const { store, work, settings, workspaces } = server
-  const { mode } = change
-  if (mode !== undefined) requireScope(caller, mode === 'yolo' ? 'admin' : 'answer')
+  const { mode, profile } = change
+  // A profile has a mode too.
+  if (mode !== undefined || profile !== undefined) requireScope(caller, mode === 'yolo' ? 'admin' : 'answer')
   const summary = await names.find(store, params.id!)
   const { id } = summary
   refuseSubAgent(summary)

@@ -5,6 +5,7 @@ import { sleep } from '../../core/waiting.ts'
 import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
 import { loadSession } from '../../sessions/session.ts'
+import { hasScope } from '../caller.ts'
 import { Problem, refuseSubAgent } from '../problem.ts'
 import { type Call, json } from '../route.ts'
 import { tenantOf } from '../session-names.ts'
@@ -13,7 +14,7 @@ import { tenantOf } from '../session-names.ts'
 const tries = { here: 60, elsewhere: 10 }
 
 /** Takes a message back. What the log says afterwards is the answer: the model gets it, or the person has it again. */
-export async function takeBack({ params, names, server }: Call): Promise<Response> {
+export async function takeBack({ params, names, caller, server }: Call): Promise<Response> {
   const { store, work, clock } = server
   const summary = await names.find(store, params.id!)
   refuseSubAgent(summary)
@@ -32,7 +33,7 @@ export async function takeBack({ params, names, server }: Call): Promise<Respons
   const most = summary.isHeld && !work.has(id) ? tries.elsewhere : tries.here
   for (let done = 0; ; done++) {
     const { state, content } = await findMessage(store, id, clientKey)
-    if (state === 'withdrawn') return json({ clientKey, content })
+    if (state === 'withdrawn') return json({ clientKey, ...(hasScope(caller, 'read') && { content }) })
     if (state === 'delivered')
       throw new Problem(409, 'delivered', 'The model has this message; it cannot be taken back')
     if (state === 'none')

@@ -10,7 +10,7 @@ import { type FilterState, TextFilter } from './text-filter.ts'
 /** The version of the state that is written, and the only one that is read. */
 export const checkpointVersion = 1
 
-/** How many a checkpoint holds: the latest ones. Of files those count that the loaded turns do not name. */
+/** A checkpoint holds at most this many, the latest ones. `maxFiles` counts only files that the loaded turns do not name. */
 export const maxRuns = 50
 export const maxLabels = 1000
 export const maxFiles = 500
@@ -22,7 +22,7 @@ export interface TranscriptState {
   /** The number of turns in the conversation up to entry `from`. */
   readonly turnsBefore: number
   readonly kept: readonly NumberedTurn[]
-  /** What entries before `from` changed of later messages: turns before it are not shown. */
+  /** The compaction, and the edits of its summary. Edits of turns up to `from` are not needed: these turns are not shown. */
   readonly shown: {
     readonly compaction?: EntryOf<'compaction'>
     readonly edits: readonly EntryOf<'context_edit'>[]
@@ -36,7 +36,7 @@ export interface TranscriptState {
   readonly parked?: string
   readonly crashes: number
   readonly rewoundAt: number
-  /** A rewind to an earlier entry, except to the beginning, needs turns before `from`. */
+  /** The first entry that can be rewound to without turns up to `from`. A rewind to the beginning (0) is always possible. */
   readonly earliestRewind: number
   readonly clientKeys: readonly string[]
   readonly olderKeys: FilterState
@@ -49,7 +49,7 @@ export interface Checkpoint {
 }
 
 export interface CheckpointOptions {
-  /** How many entries fewer than now have to be read to open the session. A turn that is to be kept needs no saving. */
+  /** How many entries a checkpoint must at least save when the session is opened. Not if there is a new turn to keep. */
   readonly least: number
   /** Ids of turns to be kept. */
   readonly pinned: ReadonlySet<unknown>
@@ -88,7 +88,7 @@ const lists: Readonly<Record<string, (item: unknown) => boolean>> = {
 }
 const numbers = ['turnsBefore', 'crashes', 'rewoundAt', 'earliestRewind']
 
-/** A program that removes secrets from an export may have changed it. */
+/** The filter may be damaged: a program that removes secrets from an export may have changed its text. */
 function isFilter(state: unknown): boolean {
   try {
     return new TextFilter(state as FilterState) !== undefined
@@ -133,7 +133,7 @@ function restore({ seq, from, state }: Checkpoint): Transcript {
   return transcript
 }
 
-/** The turns up to the checkpoint are complete; the rest is what it says. */
+/** Replaces everything but the turns by the state of the checkpoint. */
 function adopt(transcript: Transcript, state: TranscriptState): void {
   const { states, runs, labels, clientKeys } = transcript
   const { list, touched } = transcript.parts
@@ -156,11 +156,11 @@ function adopt(transcript: Transcript, state: TranscriptState): void {
  */
 export function checkpointOf(transcript: Transcript, { least, pinned }: CheckpointOptions): EntryBody | undefined {
   const { list, shown } = transcript.parts
-  const atLeast = transcript.checkpointFrom + (list.hasNewKept ? 0 : least)
-  const most = Math.max(shown.compaction?.toSeq ?? 0, list.rewoundAt)
-  if (transcript.turnWithOpenCalls || most < atLeast) return undefined
+  const minFrom = transcript.checkpointFrom + (list.hasNewKept ? 0 : least)
+  const maxFrom = Math.max(shown.compaction?.toSeq ?? 0, list.rewoundAt)
+  if (transcript.turnWithOpenCalls || maxFrom < minFrom) return undefined
   const cut = cutOf(list, shown.countReplaced(list))
-  return cut.from < atLeast
+  return cut.from < minFrom
     ? undefined
     : { type: 'checkpoint', from: cut.from, state: stateOf(transcript, cut, pinned) }
 }

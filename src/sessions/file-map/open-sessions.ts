@@ -3,7 +3,6 @@ import { StoreError } from '../../core/errors.ts'
 import { emptySummary, mailIn } from '../stored-summary.ts'
 import type { AdapterFiles } from './adapter-files.ts'
 import { IndexFile } from './index-file.ts'
-import { createLocks } from './locks.ts'
 import { SessionFiles } from './session-files.ts'
 import { checkWritable, format, freshMeta } from './session-meta.ts'
 
@@ -134,5 +133,29 @@ async function unlessDamaged<T>(work: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (error instanceof StoreError && error.code === 'corrupt') return undefined
     throw error
+  }
+}
+
+/** Creates named locks for this process: work that shares a name runs serially. */
+function createLocks(): <T>(names: readonly string[], work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>()
+
+  function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const turn = (last.get(name) ?? Promise.resolve()).then(work)
+    const ended = turn.then(
+      () => {},
+      () => {},
+    )
+    last.set(name, ended)
+    ended.then(() => {
+      if (last.get(name) === ended) last.delete(name)
+    })
+    return turn
+  }
+
+  return (names, work) => {
+    // Locks are taken in the given order, parents before their children, so that there is no deadlock.
+    const ordered = [...new Set(names)].reverse()
+    return ordered.reduce<typeof work>((inner, name) => () => withLock(name, inner), work)()
   }
 }

@@ -17,8 +17,8 @@ interface KeySearch {
 }
 
 /**
- * Searches the log for keys of messages. Reads it piece by piece, from where the first search ended; a key that was never
- * searched for may also be among the entries that a fork shares.
+ * Searches the log for keys of messages, piece by piece, from the earliest place where the search for one of them has to go
+ * on. For a key that was never searched for, that includes the entries that a fork shares.
  */
 export function findKeys(folder: string, keys: SearchedKeys): KeySearch {
   const found = new Set<string>()

@@ -91,7 +91,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   })
 }
 
-/** The same at once, for a file that a power failure may take. `prepare` changes the new file before others see it. */
+/** Replaces a file synchronously. A power failure may lose it. `prepare` changes the new file before other processes see it. */
 export function replaceFileUnsynced(path: string, text: string, prepare: (temporary: string) => void): void {
   withWriteErrors(path, () => {
     const temporary = writeBeside(path, text)

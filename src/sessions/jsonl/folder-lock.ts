@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, StoreError } from '../../core/errors.ts'
+import { sleep } from '../../core/waiting.ts'
 import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
 import { withWriteErrors } from './file-errors.ts'
 import { makeFolder, namesIn, readText, unlessMissing } from './files.ts'
@@ -37,7 +38,7 @@ export async function withFolderLock<T>(folder: string, work: () => T | Promise<
         `Process ${held?.pid ?? '(unknown)'} holds the lock of ${folder} for more than ${waitMs} ms; ` +
           'resume it if it was stopped, or end it, then try again',
       )
-    await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4))
+    await sleep(1 + Math.random() * 4)
   }
 }
 

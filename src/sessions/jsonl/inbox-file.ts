@@ -96,7 +96,7 @@ function sortedInbox(folder: string): SortedInbox {
   }
 }
 
-/** The same, and records which were delivered, to save the next search. Requires the lock of the folder. */
+/** The messages that wait. Records which ones were delivered, to save the next search. Requires the lock of the folder. */
 export async function compactInbox(folder: string): Promise<readonly InboxItem[]> {
   const path = inboxPath(folder)
   const { items, delivered, newlyDelivered, waiting, searched, end } = sortedInbox(folder)

@@ -252,8 +252,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
   }
 
   async function openChild(id: string, fence: Fence): Promise<LogWriter> {
-    // A living process whose lease has expired may have the log open. Taking the lease replaces that file; it is released at
-    // once (`ttlMs: 0`).
+    // A living process whose lease has expired may have the log open. Taking the lease replaces that file. The lease is
+    // released at once (`ttlMs: 0`).
     for (const other of held.otherWriters(id, fence))
       if (!isHeld(other.lease, clock.now())) await lease(other.id, { owner: '', ttlMs: 0, create: true })
     return held.openChild(id, fence)

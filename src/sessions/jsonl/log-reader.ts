@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { EntryRange } from '../../core/store.ts'
+import { sleep } from '../../core/waiting.ts'
 import { openPart, type PlacedPart, partsOf, sharedEntries } from './base-parts.ts'
 import { withReadErrors } from './file-errors.ts'
 import { fileIdentityAt } from './files.ts'
@@ -35,7 +36,7 @@ export async function readLog(folder: string, range: EntryRange, lastPosition?: 
     } finally {
       fs.closeSync(open.fd)
     }
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await sleep(5)
   }
 }
 
@@ -73,7 +74,7 @@ function readRange(
   const log: OpenLines = { fd, path, first: sharedEntries(parts) + 1 }
   const next = withExactErrors(log, () => endOf(log, known))
   const end = { file, parts, next }
-  if (next.offset === 0) return { entries: [], end } // what a fork shares counts from its first own entry on
+  if (next.offset === 0) return { entries: [], end } // without an entry of its own, a fork has no shared entries either
   const span = spanOf(range, next.seq - 1)
   const own = linesWithin({ ...log, end: next }, span, known)
   return { entries: parts.length > 0 ? [...sharedWithin(parts, span), ...own] : own, end }

@@ -16,13 +16,13 @@ import {
   syncFolder,
 } from './files.ts'
 
-/** `meta.json`: what the folder name does not contain about its session, if anything. */
+/** `meta.json`: facts about a session that its folder name does not contain. */
 interface SessionMeta {
   readonly id: string
   readonly parent?: string
   /** The id of this instance: unique, so that a child that was deleted and created again is not taken for the old one. */
   readonly made: string
-  /** The entries that a fork shares: see `BasePart`. They count from its first own entry on. */
+  /** The entries that a fork shares: see `BasePart`. They belong to the fork as soon as it has an entry of its own. */
   readonly base?: readonly { readonly file: string; readonly entries: number; readonly bytes: number }[]
 }
 

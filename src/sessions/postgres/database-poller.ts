@@ -39,6 +39,8 @@ interface HeldLease {
   readonly lost: AbortController
 }
 
+const soonMs = 200
+
 /**
  * Polls the database for a whole store object. One statement renews the leases that belong to the process, finds those that
  * were lost, and finds the watched sessions that changed. So a process with a thousand sessions sends as many statements as
@@ -54,6 +56,7 @@ export class DatabasePoller {
   #isPolling = false
   /** Whether to poll once more when the poll under way ends. */
   #isPollWanted = false
+  #isPollSoonWanted = false
   #isClosed = false
 
   constructor(options: DatabasePollerOptions) {
@@ -117,6 +120,12 @@ export class DatabasePoller {
     })
   }
 
+  /** Polls within a moment, once for all calls of that moment. */
+  pollSoon(): void {
+    this.#isPollSoonWanted = true
+    this.#pollWithin(soonMs)
+  }
+
   /** Ends polling. Returns whether the process may still have leases in the database. */
   close(): boolean {
     const mayHaveLeases = this.#hasHeldAny && !this.#isClosed
@@ -137,6 +146,7 @@ export class DatabasePoller {
   async #pollOnce(): Promise<void> {
     const { tables, now, processId, onWatchers } = this.#options
     if (this.#watchers.size > 0) onWatchers(true)
+    this.#isPollSoonWanted = false
     const held = [...this.#held]
     const watched = [...this.#watchers.keys()].map(encodeText)
     if (held.length === 0 && watched.length === 0) return
@@ -147,19 +157,21 @@ export class DatabasePoller {
     const rows = await tables.write(`${heldSql(tables.schema)} union all ${watchedSql(tables.schema)}`, values)
     failpoint('postgres.look.after')
     this.#wakeChanged(rows)
-    for (const { kind, id, place, word } of rows)
-      if (kind === 'lost') this.loseLease(Number(place), leaseLost(decodeText(String(id)), fromText(String(word))))
+    for (const { kind, id, place: epoch, word: owner } of rows)
+      if (kind === 'lost') this.loseLease(Number(epoch), leaseLost(decodeText(String(id)), fromText(String(owner))))
   }
 
   #wakeChanged(rows: readonly Row[]): void {
-    for (const { kind, id, place, word } of rows) {
+    for (const { kind, id, place: head, word: inboxVersion } of rows) {
       if (kind !== 'seen') continue
       for (const watcher of this.#watchers.get(decodeText(String(id))) ?? [])
-        if (word !== watcher.inboxVersion || (!watcher.inboxOnly && Number(place) !== watcher.head)) watcher.wake()
+        if (inboxVersion !== watcher.inboxVersion || (!watcher.inboxOnly && Number(head) !== watcher.head))
+          watcher.wake()
     }
   }
 
   #shortestIntervalMs(): number {
+    if (this.#isPollSoonWanted) return soonMs
     let shortest = this.#watchers.size > 0 ? this.#options.pollMs : Number.POSITIVE_INFINITY
     for (const { ttlMs } of this.#held.values()) shortest = Math.min(shortest, ttlMs / 3)
     return shortest

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createPostgresStore } from '../postgres-store.ts'
 import { createDatabase, type DatabaseOptions } from './database.ts'
@@ -52,6 +53,13 @@ test('tries that take long themselves count, but there is a second one', async (
   expect(await failed).toMatchObject({ name: 'StoreError', code: 'unavailable' })
 })
 
+test('places that the driver leaves empty after an error in the middle of an answer are no rows', async () => {
+  const rows: Record<string, unknown>[] = []
+  rows[2] = { one: 1 }
+  rows[3] = { one: 2 }
+  expect(await databaseOf(clientOf(async () => rows)).query('select 1')).toEqual([{ one: 1 }, { one: 2 }])
+})
+
 test('what comes back in time is the answer', async () => {
   const clock = fakeClock()
   const answers = [() => Promise.reject(lost()), async () => [{ one: 1 }]]
@@ -101,3 +109,34 @@ test('options that cannot be meant are refused, without naming the password', ()
   for (const schema of ['libero', 'My-Schema_2', '_', 'x'.repeat(63)])
     createPostgresStore({ url: 'postgres://x/y', schema })
 })
+
+test('after its connection was lost, the driver never learns how the work of a transaction ended: it would write to that connection', async () => {
+  const answers = [() => Promise.reject(lost()), async () => [{ one: 1 }]]
+  const client = clientOf(() => answers.shift()!())
+  const ends: string[] = []
+  client.begin = (work) => {
+    const working = work(client)
+    working.then(
+      () => ends.push('commit'),
+      () => ends.push('rollback'),
+    )
+    return working
+  }
+  const database = databaseOf(client, { clock: systemClock, answerTimeoutMs: 100 })
+  // The statement of the first attempt gets no answer, so `queryIn` gives up after 100 ms, when the second one is over.
+  const row = await database.transaction(async (sql) => (await database.queryIn(sql, 'select 1', []))[0])
+  expect(row).toEqual({ one: 1 })
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(ends).toEqual(['commit'])
+})
+
+test.for(['begin', 'commit'] as const)(
+  'a server that does not answer to "%s" counts as lost after the time of a statement',
+  async (silent) => {
+    const client = clientOf(async () => [])
+    client.begin = (work) =>
+      silent === 'begin' ? new Promise(() => {}) : work(client).then(() => new Promise(() => {}))
+    const failed = databaseOf(client, { answerTimeoutMs: 50 }).transaction(async (sql) => sql.unsafe('select 1'))
+    await expect(failed).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' })
+  },
+)

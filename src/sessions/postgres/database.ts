@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
 import { AgentError, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import { sleep, within } from '../../core/waiting.ts'
@@ -25,12 +25,17 @@ export interface Database {
   close(): Promise<void>
 }
 
-export type Query = (statement: string, values?: readonly unknown[]) => Promise<readonly Row[]>
+/** Errors for which `isGivenUp` is true are not retried. */
+export type Query = (
+  statement: string,
+  values?: readonly unknown[],
+  isGivenUp?: (error: unknown) => boolean,
+) => Promise<readonly Row[]>
 
 export interface Statements {
   readonly query: Query
-  /** Runs `work` in one transaction, which is rolled back if it rejects. */
-  readonly transaction: (work: (query: Query) => Promise<void>) => Promise<void>
+  /** Runs `work` in one transaction, which is rolled back if it rejects. `timeoutMs`: of each answer; default an hour. */
+  readonly transaction: (work: (query: Query) => Promise<void>, timeoutMs?: number) => Promise<void>
 }
 
 export interface DatabaseOptions {
@@ -91,44 +96,73 @@ export function createDatabase({
     timeoutMs = answerTimeoutMs,
   ): Promise<readonly Row[]> {
     const answer = client.unsafe(statement, [...values], { prepare: prepare !== false && values.length > 0 })
-    return within(timeoutMs, answer, () => {
+    return within(timeoutMs, answer.then(withoutHoles), () => {
       throw noAnswerError(timeoutMs)
     })
   }
 
   /**
-   * If the connection is lost, the driver must not learn of it from `work`: it would write "rollback" to a connection that is
-   * no longer there, which ends the process.
+   * If the connection is lost, the driver must not learn how `work` ends, now or later: it would write "commit" or "rollback"
+   * to a connection that is no longer there, which ends the process.
    */
-  async function inTransaction(client: PostgresSql, work: (query: Query) => Promise<void>): Promise<void> {
+  async function inTransaction(
+    client: PostgresSql,
+    work: (query: Query) => Promise<void>,
+    timeoutMs = longTimeoutMs,
+  ): Promise<void> {
     const loss = Promise.withResolvers<never>()
     const never = new Promise<never>(() => {})
     let isOver = false
+    const lose = (error: unknown): void => {
+      isOver = true
+      loss.reject(error)
+    }
+    let cancelTimer = (): void => {}
+    /** While the driver begins or ends the transaction. */
+    const limitDriver = (): void => {
+      cancelTimer = systemClock.timer(timeoutMs, () => lose(noAnswerError(timeoutMs)))
+    }
     const queryIn =
       (inner: PostgresTransaction): Query =>
       async (statement, values) => {
         if (isOver) return never
         try {
-          return await answerOf(inner, statement, values, transactionTimeoutMs)
+          return await answerOf(inner, statement, values, timeoutMs)
         } catch (error) {
           if (!isConnectionLost(error)) throw error
-          loss.reject(error)
+          lose(error)
           return never
         }
       }
+    const guarded = async (inner: PostgresTransaction): Promise<void> => {
+      cancelTimer()
+      try {
+        await work(queryIn(inner))
+      } catch (error) {
+        if (!isOver) throw error
+      } finally {
+        if (!isOver) limitDriver()
+      }
+      if (isOver) await never
+    }
+    limitDriver()
     try {
-      await Promise.race([client.begin((inner) => work(queryIn(inner))), loss.promise])
+      await Promise.race([client.begin(guarded), loss.promise])
     } finally {
       isOver = true
+      cancelTimer()
     }
   }
 
   const statements: Statements = {
     query: (statement, values) => tracked((client) => answerOf(client, statement, values)),
-    transaction: (work) => tracked((client) => inTransaction(client, work)),
+    transaction: (work, timeoutMs) => tracked((client) => inTransaction(client, work, timeoutMs)),
   }
 
-  async function persist<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
+  async function persist<Result>(
+    work: (statements: Statements) => Promise<Result>,
+    isGivenUp?: (error: unknown) => boolean,
+  ): Promise<Result> {
     const began = clock.now()
     let waited = 0
     for (let pause = 50; ; pause = Math.min(2 * pause, 1000)) {
@@ -137,7 +171,7 @@ export function createDatabase({
       } catch (error) {
         // Attempts may take long themselves; a second one is always made.
         const isOver = waited + pause > retryMs || (waited > 0 && clock.now() - began > retryMs)
-        if (isOver || !isRetryable(error)) throw storeErrorOf(error, secrets)
+        if (isOver || !isRetryable(error) || isGivenUp?.(error)) throw storeErrorOf(error, secrets)
         failpoint(`postgres.again.${codeOf(error)}`)
         await sleep(pause, { clock, signals: [closer.signal] })
         waited += pause
@@ -163,7 +197,7 @@ export function createDatabase({
         throw ofStatements.has(error as object) ? error : new WorkError(error)
       }
     }
-    await persist(({ transaction }) => transaction(attempt)).catch((error) => {
+    await persist(({ transaction }) => transaction(attempt, answerTimeoutMs)).catch((error) => {
       throw error instanceof WorkError ? error.cause : error
     })
     committed()
@@ -171,8 +205,8 @@ export function createDatabase({
   }
 
   return {
-    query: (statement, values) => persist(({ query }) => query(statement, values)),
-    retry: persist,
+    query: (statement, values, isGivenUp) => persist(({ query }) => query(statement, values), isGivenUp),
+    retry: (work) => persist(work),
     transaction: transact,
     queryIn: (transaction, statement, values) =>
       answerOf(transaction, statement, values).catch((error) => {
@@ -189,6 +223,13 @@ export function createDatabase({
   }
 }
 
+/**
+ * If a statement fails after its first rows have come, the driver (postgres 3.4) leaves as many places empty at the beginning
+ * of what the next statement of that connection gives.
+ */
+const withoutHoles = (rows: readonly Row[]): readonly Row[] =>
+  rows.length > 0 && !(0 in rows) ? rows.filter(() => true) : rows
+
 /** Carries what the caller's code threw through a rollback. */
 class WorkError extends AgentError {
   constructor(cause: unknown) {
@@ -197,7 +238,7 @@ class WorkError extends AgentError {
 }
 
 /** A statement of an upgrade may take long, and so may the wait for another process that upgrades. */
-const transactionTimeoutMs = 3_600_000
+const longTimeoutMs = 3_600_000
 
 const closedError = (): StoreError =>
   new StoreError('unavailable', 'This Postgres store was closed; create another one')

@@ -1,6 +1,7 @@
 import type { InboxItem, LogEntry } from '../../core/log.ts'
 import type { EntryRange } from '../../core/store.ts'
 import type { Row } from './database.ts'
+import type { Values } from './grouped-statement.ts'
 import { parseStored } from './values.ts'
 
 /**
@@ -13,7 +14,7 @@ recursive own (key, base, low, high, first, last) as (
   select key, base, base_head, head,
     greatest($2::float8 + 1, case when $5::boolean then least(head, $3::float8 - 1) - $4::float8 + 1 else 0 end),
     least(head, $3::float8 - 1, case when $5::boolean then head else $2::float8 + $4::float8 end)
-  from ${schema}.session where id = $1
+  from ${schema}.session where id = $1::text
 ), chain (key, base, low, high, first, last) as (
   select * from own
   union all
@@ -39,7 +40,7 @@ where session.id = $1 and inbox.body is not null`
 export const changeSql = (schema: string): string => `${entriesSql(schema)} union all ${inboxSql(schema)}`
 
 /** The parameters $2 to $5 for a range. */
-export function rangeValues({ after = 0, before, limit, fromEnd = false }: EntryRange = {}): readonly unknown[] {
+export function rangeValues({ after = 0, before, limit, fromEnd = false }: EntryRange = {}): Values {
   return [after, before ?? unbounded, limit ?? unbounded, fromEnd && limit !== undefined]
 }
 
@@ -60,6 +61,8 @@ export function changeOf(rows: readonly Row[]): { entries: LogEntry[]; inbox: In
 const inboxVersion = (places: readonly number[]): string =>
   `${places.length}:${places.reduce((sum, place) => sum + place, 0)}`
 
-/** The same, for the row `session`. */
+export const emptyInboxVersion: string = inboxVersion([])
+
+/** The version of the inbox as SQL, for the row `session`. */
 export const inboxVersionSql = (schema: string): string =>
   `(select count(*) || ':' || coalesce(sum(place), 0) from ${schema}.inbox where inbox.session = session.key and body is not null)`

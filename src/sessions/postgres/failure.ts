@@ -56,9 +56,15 @@ export const isMissingTable = (error: unknown): boolean => codeOf(error) === '42
 export const isRetryable = (error: unknown): boolean =>
   !(error instanceof AgentError) && kindOf(error).isRetryable === true
 
+/** Whether others held locks too long, or the statement was ended for another reason that has to do with others. */
+export const isHeldUp = (error: unknown): boolean => /^(40001|40P01|55P03|57014)/.test(codeOf(error))
+
 /** Whether the connection is no longer there. */
 export const isConnectionLost = (error: unknown): boolean =>
   isNoAnswer(error) || (isRetryable(error) && kindOf(error).code === 'unavailable')
+
+/** Whether an error of a store says that the connection was lost, for longer than the store tries. */
+export const isUnreachable = (error: unknown): boolean => isConnectionLost((error as Error | undefined)?.cause)
 
 /** The StoreError for an error of the driver. `secrets` are removed from its message. */
 export function storeErrorOf(error: unknown, secrets: readonly string[]): Error {

@@ -35,7 +35,7 @@ const joins = (schema: string): string => `
 
 /** The statement that finds one session. */
 export const findSql = (schema: string): string =>
-  `select ${columns(schema)} from ${schema}.session ${joins(schema)} where session.id = $2 and session.head > 0`
+  `select ${columns(schema)} from ${schema}.session ${joins(schema)} where session.id = $2::text and session.head > 0`
 
 export function summaryIn(row: Row): SessionSummary {
   return summaryOf(parseStored(row.record) as StoredSummary, {

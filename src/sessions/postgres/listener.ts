@@ -1,6 +1,6 @@
 import { openDriver, type PostgresSql } from './driver.ts'
 
-/** Receives the notifications of some channels. They may be lost; looking at the database finds what they miss. */
+/** Receives the notifications of some channels. They may be lost; polling finds what they miss. */
 export interface Listener {
   /** Connects, unless it is connected. Calling it again connects again after the connection was lost. */
   start(): void
@@ -36,8 +36,8 @@ export function createListener({ channels, url, sql, onNotice, onGap }: Listener
     let wasConnected = false
     const lost = (): void => {
       forget()
-      // A connection that was never made is tried again with the next look. To look at once would ask a server without free
-      // connections again and again.
+      // If the connection was never made, the next poll tries again. Polling at once would ask a server without free connections
+      // again and again.
       if (wasConnected) onGap()
     }
     const mine = sql ? listenOnGivenClient(sql, channels, onNotice) : listenOnOwnClient(url, channels, onNotice, lost)

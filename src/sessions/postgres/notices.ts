@@ -30,7 +30,7 @@ export class Notices {
     this.#cancelTimer ??= this.#options.timer.timer(noticeMs, () => void this.#send())
   }
 
-  /** Sends what was not sent yet: the last entries of a process are told like the others. */
+  /** Sends what was not sent yet, so that watchers need not wait for their next poll. */
   async close(): Promise<void> {
     if (!this.#cancelTimer) return
     this.#cancelTimer()
@@ -41,7 +41,7 @@ export class Notices {
     this.#cancelTimer = undefined
     const payloads = payloadsOf([...this.#changed])
     this.#changed.clear()
-    await this.#options.send(payloads).catch(() => {}) // watchers look by themselves too
+    await this.#options.send(payloads).catch(() => {}) // watchers also poll
   }
 }
 

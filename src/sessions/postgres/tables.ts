@@ -1,5 +1,5 @@
 import { StoreError } from '../../core/errors.ts'
-import type { Database, Query, Row, Statements } from './database.ts'
+import type { Database, Query, Statements } from './database.ts'
 import { isMissingTable } from './failure.ts'
 import { migrateFormat1 } from './migrate.ts'
 import { creation, lockOf, quoted } from './schema.ts'
@@ -11,9 +11,9 @@ const format = 2
 export interface PostgresTables {
   /** The quoted name of the schema. */
   readonly schema: string
-  read(statement: string, values?: readonly unknown[]): Promise<readonly Row[]>
+  readonly read: Query
   /** Refused if a newer version of Libero created the tables. */
-  write(statement: string, values?: readonly unknown[]): Promise<readonly Row[]>
+  readonly write: Query
   /** Rejects if the tables may not be written. */
   checkWritable(): Promise<void>
 }
@@ -68,13 +68,13 @@ export function createTables(database: Database, name: string): PostgresTables {
 
   return {
     schema,
-    async read(statement, values) {
+    async read(...statement) {
       await ready()
-      return database.query(statement, values)
+      return database.query(...statement)
     },
-    async write(statement, values) {
+    async write(...statement) {
       await checkWritable()
-      return database.query(statement, values)
+      return database.query(...statement)
     },
     checkWritable,
   }

@@ -27,8 +27,8 @@ function bounded(name: string, text: string, what: string): string {
 export const byteLength = (text: string): number => new TextEncoder().encode(text).length
 
 /** An array literal of Postgres, so that the driver need not know the array type. */
-export const toList = (texts: readonly string[]): string =>
-  `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+export const toList = (values: readonly (string | number | boolean | null)[]): string =>
+  `{${values.map((value) => (value === null ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
 
 /** Parses stored JSON. */
 export function parseStored(json: unknown): unknown {

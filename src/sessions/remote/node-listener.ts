@@ -1,21 +1,18 @@
-/** The part of `http.IncomingMessage` that is needed. */
-export interface NodeRequest extends AsyncIterable<Uint8Array> {
-  readonly method?: string | undefined
-  readonly url?: string | undefined
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-}
-
-/** The part of `http.ServerResponse` that is needed. */
-export interface NodeResponse {
-  writeHead(status: number, headers: Record<string, string>): unknown
-  end(body?: Uint8Array): unknown
-  on(event: 'close', listener: () => void): unknown
-}
-
 /** Converts a web handler to a listener for `http.createServer`. The signal of the request aborts when the client disconnects. */
-export function toNodeListener(
-  handler: (request: Request) => Promise<Response>,
-): (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void> {
+export function toNodeListener(handler: (request: Request) => Promise<Response>): (
+  /** The part of `http.IncomingMessage` that is needed. */
+  incoming: AsyncIterable<Uint8Array> & {
+    readonly method?: string | undefined
+    readonly url?: string | undefined
+    readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  },
+  /** The part of `http.ServerResponse` that is needed. */
+  outgoing: {
+    writeHead(status: number, headers: Record<string, string>): unknown
+    end(body?: Uint8Array): unknown
+    on(event: 'close', listener: () => void): unknown
+  },
+) => Promise<void> {
   return async (incoming, outgoing) => {
     const gone = new AbortController()
     outgoing.on('close', () => gone.abort())
@@ -31,6 +28,8 @@ export function toNodeListener(
     }
   }
 }
+
+type NodeRequest = Parameters<ReturnType<typeof toNodeListener>>[0]
 
 function requestOf(incoming: NodeRequest, signal: AbortSignal): Request {
   const { method = 'GET', url = '/' } = incoming

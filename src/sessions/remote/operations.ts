@@ -139,12 +139,13 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   async watch({ store, request, route, holdMs, clock }, id) {
     const after = countIn(route, 'after') ?? 0
     const inboxOnly = isSet(route, 'inboxOnly')
+    const once = isSet(route, 'once')
     const session = `"session":${JSON.stringify(id)}`
     // A client that is far behind catches up in pages; the messages are still there afterwards.
     if (!inboxOnly && ((await store.find(id))?.head ?? 0) - after > maxWatchedEntries)
       return respond(`${session},"entries":${(await readPage(store, id, { after })).text},"inbox":[]`)
     const seen = new Set(route.query.getAll('seen'))
-    const watching = { after, seen, inboxOnly, holdMs, signal: request.signal, clock }
+    const watching = { after, seen, inboxOnly, once, holdMs, signal: request.signal, clock }
     const change = await watchOnce(store, id, watching)
     const [entries, inbox] = [pageOf(change.entries), pageOf(change.inbox)]
     // Both together may exceed the client's limit. The inbox is still there when the client asks for the next entries.

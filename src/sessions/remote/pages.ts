@@ -76,6 +76,8 @@ interface WatchOnce {
   /** Keys of messages that the client knows. */
   readonly seen: ReadonlySet<string>
   readonly inboxOnly: boolean
+  /** Answers with what exists, and does not hold the request. */
+  readonly once: boolean
   readonly holdMs: number
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal
@@ -91,7 +93,7 @@ export interface WatchedChange extends StoreChange {
 export async function watchOnce(
   store: SessionStore,
   id: string,
-  { after, seen, inboxOnly, holdMs, signal, clock }: WatchOnce,
+  { after, seen, inboxOnly, once, holdMs, signal, clock }: WatchOnce,
 ): Promise<WatchedChange> {
   const waiting: string[] = []
   const ended = new AbortController()
@@ -100,7 +102,7 @@ export async function watchOnce(
   signal.addEventListener('abort', end)
   const cancelTimer = clock.timer(holdMs, end)
   try {
-    for await (const { entries, inbox } of store.watch(id, { after, inboxOnly, signal: ended.signal })) {
+    for await (const { entries, inbox } of store.watch(id, { after, inboxOnly, once, signal: ended.signal })) {
       for (const { clientKey } of inbox) waiting.push(clientKey)
       const unseen = inbox.filter((item) => !seen.has(item.clientKey))
       if (entries.length > 0 || unseen.length > 0) return { entries, inbox: unseen, waiting }

@@ -15,20 +15,20 @@ import { saveSummary } from './summary-columns.ts'
 
 interface Append {
   readonly id: string
-  /** The entries as they are stored: large ones as their stubs. */
+  /** The entries as they are stored. A large one is replaced by a short entry that names the blob with its content. */
   readonly entries: readonly LogEntry[]
   /** The stored entries as JSON. */
   readonly bodies: readonly string[]
   readonly content: AppendContent
   readonly fence: Fence
   /** For the first append of a fork. */
-  readonly origin?: ForkOrigin | undefined
+  readonly baseBefore?: BaseBeforeAppend | undefined
 }
 
-/** The session that is forked. */
-export interface ForkOrigin {
+/** What was read of the forked session, the base, before the transaction. Meanwhile it may have been deleted or made anew. */
+export interface BaseBeforeAppend {
   /** The key of its row. */
-  readonly originKey: number
+  readonly baseKey: number
   /** The summary of the entries that the fork shares. */
   readonly summaryAtFork: StoredSummary
 }
@@ -71,8 +71,8 @@ function moveHeadIfCached(database: Statements, rows: SessionRows, append: Appen
   if (cached?.summary.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
   const { key, summary } = cached
   const after = summaryAfterAppend(summary, append)
-  // The UPDATE names the epoch, so it changes no row if the lease was taken since. Nor does it if the session was deleted and
-  // SQLite has given its row key to another session: that one has another epoch.
+  // The condition of the UPDATE contains the epoch, so it changes no row if another process has taken the lease. The same holds
+  // if the session was deleted and another one got its row key: that session has another epoch.
   return saveSummary(database, { key, before: summary, after, epoch }) ? { key, summary: after } : undefined
 }
 
@@ -98,7 +98,12 @@ function moveHead(database: Statements, rows: SessionRows, append: Append): Cach
   const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
   if (row.head !== head && !summaryAtFork) {
     if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
-    throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
+    const { base } = fence
+    throw new LeaseLostError(
+      isNew && base !== undefined
+        ? `Session ${id} cannot be forked: session ${base} no longer has entry ${head}`
+        : `The last entry of session ${id} is ${row.head}, expected ${head}: another writer has appended`,
+    )
   }
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))
@@ -110,8 +115,8 @@ function moveHead(database: Statements, rows: SessionRows, append: Append): Cach
 }
 
 /**
- * If this is the first append of a fork, gives it the first entries of its original and returns their summary. Undefined
- * otherwise, or if the original does not have these entries.
+ * If this is the first append of a fork, lets it share the first entries of the session that is forked, and returns their
+ * summary. Undefined otherwise, or if that session does not have these entries.
  */
 function shareBase(
   database: Statements,
@@ -119,13 +124,13 @@ function shareBase(
   fork: SessionRow,
   append: Append,
 ): StoredSummary | undefined {
-  const { origin, fence } = append
-  if (!origin || fence.base === undefined) return undefined
+  const { baseBefore, fence } = append
+  if (!baseBefore || fence.base === undefined) return undefined
   const base = rows.find(fence.base)
-  if (base?.key !== origin.originKey || base.head < fence.head) return undefined
+  if (base?.key !== baseBefore.baseKey || base.head < fence.head) return undefined
   shareEntries(database, fork, { row: base, head: fence.head })
   failpoint('sqlite.fork.shared')
-  return origin.summaryAtFork
+  return baseBefore.summaryAtFork
 }
 
 /** Whether the same append has succeeded before. */

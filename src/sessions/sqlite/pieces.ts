@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { EntryRange } from '../../core/store.ts'
 import { emptySummary, type StoredSummary } from '../stored-summary.ts'
-import type { ForkOrigin } from './append.ts'
+import type { BaseBeforeAppend } from './append.ts'
 import { readSpan, type Span, spanOf } from './log-reader.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
@@ -25,7 +25,7 @@ export async function readInPieces(read: Read, id: string, range: EntryRange): P
 }
 
 /** The session that is forked, with the summary of its entries up to `head`. Undefined if it has fewer entries. */
-export async function forkOriginOf(read: Read, id: string, head: number): Promise<ForkOrigin | undefined> {
+export async function readBase(read: Read, id: string, head: number): Promise<BaseBeforeAppend | undefined> {
   let key = 0
   let summary: StoredSummary = emptySummary
   const isRead = await eachPiece(read, id, (database, row) => {
@@ -34,7 +34,7 @@ export async function forkOriginOf(read: Read, id: string, head: number): Promis
     else if (row.head > head) summary = applyNextEntries(database, row, summary, head)
     return row.head <= head || summary.head === head
   })
-  return isRead && summary.head === head ? { originKey: key, summaryAtFork: summary } : undefined
+  return isRead && summary.head === head ? { baseKey: key, summaryAtFork: summary } : undefined
 }
 
 /** Calls `work` in one transaction after another until it returns true. Returns false if there is no such session, or no longer. */

@@ -21,29 +21,24 @@ import { CachedStatements } from './statements.ts'
 import { checksumOf, decodeText, entryKey, entryKeysEnd, isTombstone } from './stored-values.ts'
 import { fillSummaries } from './upgrade.ts'
 
-/** A part of a damaged store that is missing in its copy. */
-export interface LostPart {
-  /** Absent if its session is unknown. */
-  readonly session?: string
-  readonly what: string
-}
-
-/** The result of a rescue: what was copied, and what was lost. */
-export interface RescueReport {
-  readonly sessions: number
-  readonly entries: number
-  /** Messages that were not delivered yet. */
-  readonly messages: number
-  readonly blobs: number
-  readonly lost: readonly LostPart[]
-}
-
 /**
  * Copies everything readable of a damaged store into a new one, `to`; `from` is only read. A lost entry between others is
  * replaced by one of type `lost`, so that all keep their numbers. Writers must take their leases again. A session whose name
  * is unreadable is called `rescued-<number>`.
  */
-export async function rescueSqlite({ from, to }: { from: string; to: string }): Promise<RescueReport> {
+export async function rescueSqlite({ from, to }: { from: string; to: string }): Promise<{
+  readonly sessions: number
+  readonly entries: number
+  /** Messages that were not delivered yet. */
+  readonly messages: number
+  readonly blobs: number
+  /** The parts of the damaged store that are missing in its copy. */
+  readonly lost: readonly {
+    /** Absent if its session is unknown. */
+    readonly session?: string
+    readonly what: string
+  }[]
+}> {
   const [source, target] = [resolve(from), resolve(to)]
   if (!lstatSync(source, { throwIfNoEntry: false })?.isFile())
     throw new StoreError('unavailable', `There is no file ${source} to rescue; check the path`)
@@ -56,7 +51,9 @@ export async function rescueSqlite({ from, to }: { from: string; to: string }): 
   }
 }
 
-function copyReadable(from: string, to: string): RescueReport {
+type Report = Awaited<ReturnType<typeof rescueSqlite>>
+
+function copyReadable(from: string, to: string): Report {
   const { DatabaseSync } = loadSqlite()
   const source = new DatabaseSync(from, { readOnly: true })
   try {
@@ -73,8 +70,8 @@ function copyReadable(from: string, to: string): RescueReport {
   }
 }
 
-function fill(target: DatabaseSync, source: Source, path: string): RescueReport {
-  const lost: LostPart[] = []
+function fill(target: DatabaseSync, source: Source, path: string): Report {
+  const lost: Report['lost'][number][] = []
   const losses: Losses = {
     add(what, session) {
       lost.push(session === undefined ? { what } : { session, what })

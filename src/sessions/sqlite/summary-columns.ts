@@ -17,25 +17,25 @@ export function saveSummary(database: Statements, { key, before, after, epoch }:
   const isFenced = epoch !== undefined
   const values = [after.head, body, checksumOf(body, key), after.updatedAt]
   const fence = isFenced ? [key, epoch, before.head] : [key]
-  const isSame = isListedAlike(before, after)
-  const { changes } = isSame
-    ? database.statement(isFenced ? sameFenced : same).run(...values, ...fence)
-    : database.statement(isFenced ? changedFenced : changed).run(...values, ...listedValues(after), ...fence)
+  const isListedAlike = haveSameListedValues(before, after)
+  const { changes } = isListedAlike
+    ? database.statement(isFenced ? summaryFencedSql : summarySql).run(...values, ...fence)
+    : database.statement(isFenced ? listedFencedSql : listedSql).run(...values, ...listedValues(after), ...fence)
   if (changes !== 1) return false
-  if (isSame && before.tags === after.tags) touchTags(database, key, after)
+  if (isListedAlike && before.tags === after.tags) touchTags(database, key, after)
   else replaceTags(database, key, after)
   return true
 }
 
-// Two statements, because SQLite writes every index that has a column of the statement.
-const sameColumns = 'head = ?, record = ?, record_sum = ?, updated = ?'
-const changedColumns = `${sameColumns}, created = ?, status = ?, needs_attention = ?, tenant = ?, kind = ?, folder = ?`
-const same = `UPDATE sessions SET ${sameColumns} WHERE key = ?`
-const sameFenced = `${same} AND epoch = ? AND head = ?`
-const changed = `UPDATE sessions SET ${changedColumns} WHERE key = ?`
-const changedFenced = `${changed} AND epoch = ? AND head = ?`
+// The columns that lists use are written only if they change: SQLite rewrites each index on a column that an UPDATE names.
+const summaryColumns = 'head = ?, record = ?, record_sum = ?, updated = ?'
+const listedColumns = 'created = ?, status = ?, needs_attention = ?, tenant = ?, kind = ?, folder = ?'
+const summarySql = `UPDATE sessions SET ${summaryColumns} WHERE key = ?`
+const summaryFencedSql = `${summarySql} AND epoch = ? AND head = ?`
+const listedSql = `UPDATE sessions SET ${summaryColumns}, ${listedColumns} WHERE key = ?`
+const listedFencedSql = `${listedSql} AND epoch = ? AND head = ?`
 
-const isListedAlike = (a: StoredSummary, b: StoredSummary): boolean =>
+const haveSameListedValues = (a: StoredSummary, b: StoredSummary): boolean =>
   a.head > 0 && listedFields.every((field) => a[field] === b[field]) && needsAttention(a) === needsAttention(b)
 const listedFields = ['createdAt', 'status', 'isActive', 'tenant', 'kind', 'folder'] as const
 

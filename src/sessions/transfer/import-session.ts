@@ -5,27 +5,7 @@ import type { Fence, SessionStore } from '../../core/store.ts'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { descendantsOf } from '../family.ts'
 import { WriteLease } from '../write-lease.ts'
-import { type ExportPart, readExport } from './read-export.ts'
-import { SessionWriter } from './session-writer.ts'
-
-export interface ImportOptions {
-  /** The id in this store. Default: the id in the export. */
-  readonly id?: string
-  /**
-   * The tenant whose sessions they become, whatever the export says of tenants. Folders are left out, and no entry is of the
-   * future: what a tenant sends must not name places of the machine, nor come before the sessions of others.
-   */
-  readonly tenant?: string
-}
-
-export interface ImportedSession {
-  readonly id: string
-  /** The ids of all descendants. */
-  readonly children: readonly string[]
-  readonly entries: number
-  /** The line at which the text was cut off; the lines before it were imported. Absent if it was complete. */
-  readonly tornAt?: number
-}
+import { type ExportPart, readExport, renameBlobs } from './read-export.ts'
 
 const leaseMs = 30_000
 
@@ -40,8 +20,23 @@ const leaseMs = 30_000
 export async function importSession(
   store: SessionStore,
   text: string | AsyncIterable<string>,
-  options: ImportOptions = {},
-): Promise<ImportedSession> {
+  options: {
+    /** The id in this store. Default: the id in the export. */
+    readonly id?: string
+    /**
+     * The tenant whose sessions they become, whatever the export says of tenants. Folders are left out, and no entry is of the
+     * future: what a tenant sends must not name places of the machine, nor come before the sessions of others.
+     */
+    readonly tenant?: string
+  } = {},
+): Promise<{
+  readonly id: string
+  /** The ids of all descendants. */
+  readonly children: readonly string[]
+  readonly entries: number
+  /** The line at which the text was cut off; the lines before it were imported. Absent if it was complete. */
+  readonly tornAt?: number
+}> {
   let importing: Import | undefined
   try {
     let tornAt: number | undefined
@@ -82,7 +77,11 @@ class Import {
   }
 
   /** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
-  static async begin(store: SessionStore, origin: string, { id = origin, tenant }: ImportOptions): Promise<Import> {
+  static async begin(
+    store: SessionStore,
+    origin: string,
+    { id = origin, tenant }: Parameters<typeof importSession>[2] & object,
+  ): Promise<Import> {
     if (await store.find(id)) throw existing(id)
     const owner = `import#${crypto.randomUUID()}`
     const leftovers = await descendantsOf(store, id) // only an import writes children first
@@ -126,7 +125,7 @@ class Import {
     if (this.#current !== this.#root) await this.#current.flush()
   }
 
-  async end(): Promise<Omit<ImportedSession, 'tornAt'>> {
+  async end(): Promise<Awaited<ReturnType<typeof importSession>>> {
     await this.#endCurrent()
     const { head, waiting, id: base } = this.#root
     const fence = { epoch: this.#lease.epoch!, head, ...(head > 0 && { base }) }
@@ -200,4 +199,69 @@ function withRenamedParent<Run extends { readonly parent?: ParentCall }>(
 ): Run {
   const session = run.parent?.session === undefined ? undefined : names.get(run.parent.session)
   return session === undefined ? run : { ...run, parent: { ...run.parent, session } }
+}
+
+/** An append has at most so many entries, and about so many characters of JSON. */
+const maxEntries = 5000
+const maxSize = 4 * 1024 * 1024
+
+interface SessionWriterOptions {
+  readonly store: SessionStore
+  readonly id: string
+  readonly fence: () => Omit<Fence, 'head'>
+  /** The session that keeps the blobs. Default: this one. */
+  readonly blobsIn?: string
+}
+
+/** Writes the entries of an imported session in several appends. The last ones wait until `flush`. */
+class SessionWriter {
+  readonly id: string
+  /** How many entries are written. */
+  head = 0
+  /** Those that are not written yet. */
+  waiting: LogEntry[] = []
+  readonly #options: SessionWriterOptions
+  #size = 0
+  /** Blobs that have another name in this store. */
+  readonly #blobs = new Map<string, string>()
+  #release: (() => Promise<unknown>) | undefined
+
+  constructor(options: SessionWriterOptions) {
+    this.#options = options
+    this.id = options.id
+  }
+
+  async add(entry: LogEntry, size: number): Promise<void> {
+    if (this.waiting.length === maxEntries || this.#size + size > maxSize) await this.flush()
+    this.waiting.push(this.#blobs.size === 0 ? entry : renameBlobs(entry, this.#blobs))
+    this.#size += size
+  }
+
+  async addBlob(name: string, bytes: Uint8Array): Promise<void> {
+    const { store, blobsIn = this.id } = this.#options
+    if (blobsIn === this.id) await this.#exist()
+    const here = await store.blobs(blobsIn).put(bytes)
+    if (here !== name) this.#blobs.set(name, here)
+  }
+
+  /** Blobs need a session that exists, and one without entries exists only while it is leased. */
+  async #exist(): Promise<void> {
+    if (this.head > 0 || this.#release) return
+    const { store } = this.#options
+    const request = { owner: `import#${crypto.randomUUID()}`, ttlMs: 3_600_000 }
+    const { epoch } = await store.lease(this.id, { ...request, create: true })
+    this.#release = () => store.lease(this.id, { ...request, ttlMs: 0, epoch })
+  }
+
+  async flush(): Promise<void> {
+    const { store, fence } = this.#options
+    const entries = this.waiting
+    if (entries.length === 0) return
+    await store.append(this.id, entries, { ...fence(), head: this.head })
+    this.head += entries.length
+    this.waiting = []
+    this.#size = 0
+    await this.#release?.()
+    this.#release = undefined
+  }
 }

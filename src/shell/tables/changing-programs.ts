@@ -1,3 +1,4 @@
+import { isCheck } from './checking-programs.ts'
 import { each, type Program, plain, valuesOf } from './program.ts'
 
 /** The files it writes are all that it does. */
@@ -41,8 +42,11 @@ export const changingPrograms: Readonly<Record<string, Program>> = {
   dd: writes((words) => operands('of=', words), { opens: (words) => operands('if=', words) }),
   mktemp: writes(somewhere),
   ...each(
-    'patch tar unzip zip gzip gunzip split csplit wipefs fdisk parted mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.fat mkfs.vfat mke2fs',
+    'patch zip gunzip split csplit wipefs fdisk parted mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.fat mkfs.vfat mke2fs',
     { writes: somewhere },
+  ),
+  ...Object.fromEntries(
+    ['tar', 'unzip', 'gzip'].map((name) => [name, { writes: (words) => (isCheck(name, words) ? undefined : []) }]),
   ),
 }
 

@@ -69,8 +69,9 @@ const npmVerbs: readonly (readonly [RegExp, FlagTable])[] = [
   [/^(ls|list|ll)$/, { short: 'gl', long: 'all json long depth: parseable global', words: 'text' }],
 ]
 
-function installs([first = 'install']: readonly string[]): string[] | undefined {
-  return /^(i|install|ci|add|update|up|upgrade|uninstall|remove|rm|link|init|dedupe|version|pkg|audit)$/.test(first)
+function installs([first = 'install', ...rest]: readonly string[]): string[] | undefined {
+  return /^(i|install|ci|add|update|up|upgrade|uninstall|remove|rm|link|init|dedupe|version|pkg|audit)$/.test(first) &&
+    !(first === 'pkg' && rest[0] === 'get')
     ? ['.']
     : undefined
 }

@@ -170,7 +170,7 @@ const otherReading: Readonly<Record<string, RegExp>> = {
       .split(/\s+/)
       .map((verb) => [verb, /^/]),
   ),
-  config: /^(--(global|local|system|worktree) )?(--get\S*|--list|-l|get|list)( |$)/,
+  config: /^(--(global|local|system|worktree) )?((--get\S*|--list|-l|get|list)( |$)|[\w-]+\.\S+$)/,
   reflog: /^($|show( |$)|-)/,
   stash: /^(list|show)( |$)/,
   worktree: /^list( |$)/,
@@ -195,7 +195,9 @@ export function showsHistory(words: readonly string[]): boolean {
   if (verb === 'stash' || verb === 'worktree') return rest.join() !== 'list'
   if (verb === 'reflog' || verb === 'status')
     return rest.some((word) => word.startsWith('-') && !withoutContent.test(word))
-  return !/^(branch|tag|remote|rev-parse|ls-files|ls-tree|describe|shortlog|config|merge-base|for-each-ref|show-ref|count-objects|check-ignore|check-attr|rev-list|name-rev|version|--version|)$/.test(
+  // A tag may name a file, and `%(raw)` is its content; what an expansion adds is not known.
+  if (/^(branch|tag|for-each-ref)$/.test(verb)) return rest.some((word) => /%\(\*?raw|[$`]/.test(word))
+  return !/^(remote|rev-parse|ls-files|ls-tree|describe|shortlog|config|merge-base|show-ref|count-objects|check-ignore|check-attr|rev-list|name-rev|version|--version|)$/.test(
     verb,
   )
 }

@@ -1,6 +1,7 @@
 import { createTwoFilesPatch } from 'diff'
 import { AgentProviderError } from '../../core/errors.ts'
 import { memoize } from '../../core/memoize.ts'
+import { cutText } from '../../core/text.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { Message } from '../../core/turn.ts'
 import { createRedactor } from '../../platform/redact.ts'
@@ -142,7 +143,7 @@ const maxLines = 40
 
 function shortened(diff: string): string {
   const lines = diff.trimEnd().split('\n')
-  const shown = lines.slice(0, maxLines).map((line) => (line.length > 300 ? `${line.slice(0, 300)}…` : line))
+  const shown = lines.slice(0, maxLines).map((line) => cutText(line, 300))
   return lines.length > maxLines ? [...shown, `… ${lines.length - maxLines} more lines`].join('\n') : shown.join('\n')
 }
 

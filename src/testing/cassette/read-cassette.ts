@@ -1,5 +1,5 @@
 import { show } from '../../core/behavior.ts'
-import { checkedAs } from '../../core/is-record.ts'
+import { checkedAs, isRecord } from '../../core/is-record.ts'
 import type { ModelEvent } from '../../core/provider.ts'
 import type { Message } from '../../core/turn.ts'
 import type { TapedRequest, TapeFact, TapeItem } from './tape-items.ts'
@@ -45,7 +45,7 @@ function parse(line: string, number: number, last: number): Line {
     const why = number === last ? 'the file was cut off in the middle of it' : 'it is no JSON'
     throw broken(number, `${why}; record it again: ${show(line)}`)
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Line
+  if (isRecord(value)) return value as unknown as Line
   throw broken(number, `it must be an object, got ${show(line)}`)
 }
 
@@ -167,6 +167,6 @@ const fields: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
 
 function isOf(kind: Kind, value: unknown): boolean {
   if (kind === 'a list') return Array.isArray(value)
-  if (kind === 'an object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (kind === 'an object') return isRecord(value)
   return typeof value === (kind === 'a number' ? 'number' : 'string')
 }

@@ -79,7 +79,7 @@ describe('Q07', () => {
 
   test('Q07 straight quotes in new where the file has curly ones are refused, with the line', () => {
     expect(reasonOf('x\nsay(‘hello’)\n', `say('hello')`, `say('hello')\nsay('you')`)).toMatch(
-      /line 2 .*copy the quotes of the file/,
+      /line 2 .*copy these characters from the file/,
     )
   })
 

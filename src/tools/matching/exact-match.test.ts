@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { findByLines, findExact, occurrencesOf, sequencesIn } from './exact-match.ts'
+import { findByLines, findExact, maxCountedMatches, occurrencesOf, sequencesIn } from './exact-match.ts'
 import { searchedText } from './searched-text.ts'
 import { originalPositions, withLfEndings } from './text-lines.ts'
 
@@ -76,4 +76,12 @@ test('a long text of many repetitions is found without trying each place anew', 
   expect(occurrencesOf(text, wanted, { overlapping: true, max: 10 })).toEqual([])
   const tail = `${'a'.repeat(100_000)}é`
   expect(occurrencesOf(text, tail, { overlapping: true, max: 10 })).toEqual([text.length - tail.length])
+})
+
+test('one match more than are counted is found, so that the message can say "more than"', () => {
+  const searched = searchedText(`other\n${'same line here\n'.repeat(maxCountedMatches + 100)}`)
+  for (const asLines of [false, true]) {
+    const { starts } = findExact(searched, 'same line here', { all: false, asLines })
+    expect(starts).toHaveLength(maxCountedMatches + 1)
+  }
 })

@@ -9,7 +9,7 @@ export interface Matches {
 
 /** Which matches count. */
 interface MatchOptions {
-  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1 of any. */
+  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1 that may overlap. */
   readonly all: boolean
   /** Only matches at the beginning of a line; a text that is not distinctive must match whole lines. */
   readonly asLines: boolean
@@ -48,9 +48,10 @@ const limits = ({ all }: MatchOptions): OccurrenceOptions => ({
   max: (all ? maxReplacedMatches : maxCountedMatches) + 1,
 })
 
-function lineOccurrences(text: string, wanted: string, { all }: MatchOptions): number[] {
+function lineOccurrences(text: string, wanted: string, options: MatchOptions): number[] {
+  const { all } = options
   const top = text.startsWith('\uFEFF') ? 1 : 0
-  const max = all ? maxReplacedMatches + 1 : maxCountedMatches
+  const { max } = limits(options)
   const found = occurrencesOf(text, `\n${wanted}`, { overlapping: true, max }).map((at) => at + 1)
   if (text.startsWith(wanted, top)) found.unshift(top)
   const isWhole = (at: number): boolean => {
@@ -58,7 +59,7 @@ function lineOccurrences(text: string, wanted: string, { all }: MatchOptions): n
     return end === text.length || wanted.endsWith('\n') || text[end] === '\n'
   }
   const fitting = isDistinctive(wanted) ? found : found.filter(isWhole)
-  return all ? withoutOverlaps(fitting, wanted.length) : fitting
+  return all ? withoutOverlaps(fitting, wanted.length) : fitting.slice(0, max)
 }
 
 function withoutOverlaps(positions: readonly number[], length: number): number[] {

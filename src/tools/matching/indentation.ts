@@ -25,7 +25,7 @@ function candidates(pairs: readonly IndentPair[]): Shift[] {
   if (inFile.endsWith(given)) shifts.push(deeper(inFile.slice(0, inFile.length - given.length)))
   if (given.endsWith(inFile)) shifts.push(shallower(given.slice(0, given.length - inFile.length)))
   for (const width of widths) shifts.push(toTabs(width, 0), toSpaces(width, 0))
-  // If all lines have the same depth, a different width looks the same as a different depth.
+  // With lines of one depth only, it cannot be told whether the file indents by another width or the lines are deeper.
   if (pairs.every((pair) => pair.given === given)) return shifts
   for (const width of widths) {
     const columns = columnsOf(given, width)
@@ -78,8 +78,8 @@ interface LaterLines {
 }
 
 /**
- * The match starts after the indentation, so the first new line already has it. Decides whether the later lines already include that
- * indentation (`as written`), lack it (`shifted`), or may be meant either way (`unclear`).
+ * The match starts after the indentation, so the first new line already has it. Decides whether the later lines already
+ * include that indentation (`as written`), lack it (`shifted`), or may be meant either way (`unclear`).
  */
 export function laterLinesIndentation({ old, new: lines, indent }: LaterLines): 'as written' | 'shifted' | 'unclear' {
   const later = lines.slice(1).filter((line) => line.trim() !== '')

@@ -24,7 +24,7 @@ export type FileCharacters = (text: string) => string | undefined
 
 const asWritten: FileCharacters = (text) => text
 
-/** Learns from the old text as given and the same lines in the file which characters stand for which. */
+/** Compares the old text of the model with the same lines of the file: `"` in the one and `“` in the other means that `"` stands for `“`. */
 export function fileCharacters(given: readonly string[], inFile: readonly string[]): FileCharacters {
   for (const form of [undefined, 'NFC', 'NFD'] as const) {
     const normal = (text: string): string => (form === undefined ? text : text.normalize(form))
@@ -51,7 +51,7 @@ function translated(text: string, targets: ReadonlyMap<string, ReadonlySet<strin
   for (const character of text) {
     const written = targets.get(character)
     const only = written?.size === 1 ? [...written][0]! : undefined
-    // If the file has both straight and typographic quotes, a quote is ambiguous.
+    // If the file has typographic quotes, a quote of the model may stand for an opening or a closing one. Only quotes that are copied from the file are clear.
     if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(written === undefined && isOfFile(character)))
       return undefined
     result += only ?? (isAsciiInFile && !written ? foldLookAlikes(character) : character)

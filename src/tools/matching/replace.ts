@@ -64,20 +64,20 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   const searched = searchedText(text)
   const unnumbered = withoutLineNumbers(edit)
   const attempts: readonly Attempt[] = [edit, ...unnumbered]
-  let fallback: ExactMatches | undefined
+  let insideIndentation: ExactMatches | undefined
   for (const attempt of attempts) {
     const found = exactMatchesOf(searched, attempt, edit.all)
     if (!found) continue
     if (edit.all) return replaceExact(text, found, options)
     if (found.starts.length > 1) return refused(notUnique(text, found))
     if (!startsInsideIndentation(text, found)) return replaceOnlyMatch(searched, found, options)
-    fallback ??= found
+    insideIndentation ??= found
   }
   for (const attempt of edit.all ? [] : attempts) {
     const result = replaceTolerant(searched, attempt, display)
     if (result) return result
   }
-  if (fallback) return replaceExact(text, fallback, options)
+  if (insideIndentation) return replaceExact(text, insideIndentation, options)
   return refused(notFound(searched, edit, describeNearest(searched, (unnumbered[0] ?? edit).old, display)))
 }
 
@@ -116,9 +116,9 @@ function replaceOnlyMatch(
 
 const unclearMatchMessage = {
   indentation: (line: number) =>
-    `old_string was not found exactly; line ${line} matches except for its indentation, and the indentation of new_string is neither that of old_string nor that of the file: write both with the indentation of the file`,
+    `old_string was not found exactly; line ${line} matches except for its indentation, and it is unclear whether new_string is indented like old_string or like the file: write both with the indentation of the file`,
   characters: (line: number) =>
-    `old_string was not found exactly; line ${line} matches except for its typographic quotes, and it is unclear which of them new_string means: copy the quotes of the file`,
+    `old_string was not found exactly; line ${line} matches except for characters that look alike (quotes, dashes, spaces), and it is unclear which quotes new_string means: copy these characters from the file`,
 } as const
 
 const ambiguousIndentationMessage = (text: string, start: number, otherLineIndex: number): string =>
@@ -168,7 +168,8 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
     )
   const rewriteAt = indentedRewriter(text, matches.attempt)
   const result = createTextBuilder()
-  const starts = new Uint32Array(count)
+  /** Where each replacement begins in the result. */
+  const newStarts = new Uint32Array(count)
   /** The end of the part of `text` that the result covers so far. */
   let copiedUpTo = 0
   let isChanged = false
@@ -178,7 +179,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
     const start = matches.starts[i]!
     const end = matches.endOf(i)
     result.add(text.slice(copiedUpTo, start))
-    starts[i] = result.length()
+    newStarts[i] = result.length()
     copiedUpTo = end
     const { text: newText, indentation } = rewriteAt(start, end)
     if (indentation === 'unclear') return refused(unclearLinesMessage(lineNumbersAt(text, [start])[0]!))
@@ -194,7 +195,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
   const whole = result.whole()
   const note = isShifted && { note: shiftedNote }
   if (!reportLines) return { type: 'replaced', text: whole, count, lineNumbers: [], ...note }
-  const { lines, more } = distinctLinesAt(whole, starts, maxNamedLines)
+  const { lines, more } = distinctLinesAt(whole, newStarts, maxNamedLines)
   return { type: 'replaced', text: whole, count, lineNumbers: lines, ...(more > 0 && { moreLines: more }), ...note }
 }
 
@@ -211,7 +212,7 @@ const alreadyAppliedMessage = (line: number): string =>
 function isAlreadyInserted(text: string, start: number, end: number, newText: string): boolean {
   const match = text.slice(start, end)
   if (newText.length <= match.length) return false
-  // new_string may contain old_string several times; each of them may be the one that the match is.
+  // new_string may contain old_string several times: each position is tried.
   for (let at = newText.indexOf(match); at >= 0; at = newText.indexOf(match, at + 1)) {
     const inserted = newText.slice(0, at) + newText.slice(at + match.length)
     if (text.startsWith(newText, start - at) && /\S/.test(inserted)) return true
@@ -265,12 +266,12 @@ function replaceTolerant(
 function replaceTolerantMatch(
   searched: SearchedText,
   { old }: OldAndNew,
-  { start, end, new: newText, how, isShifted }: Extract<TolerantMatch, { type: 'one' }>,
+  { start, end, new: newText, how, differsInIndentation }: Extract<TolerantMatch, { type: 'one' }>,
   display: (part: string) => string,
 ): Replaced | NotReplaced {
   const { text } = searched
   if (newText === text.slice(start, end)) return refused(nothingNewMessage)
-  const otherLineIndex = isShifted
+  const otherLineIndex = differsInIndentation
     ? competingLine(searched, withLfEndings(old).split('\n'), lineIndexAt(searched, start))
     : undefined
   if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(text, start, otherLineIndex))

@@ -35,10 +35,10 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
     if (line === undefined) return undefined
     text += line
     if (i === lines.length - 1) break
-    // Kept lines keep their ending; a new line gets that of the line it replaces.
+    // Kept lines keep their line ending. A line that is written anew gets the ending of the line in its place.
     const separatorIndex = i >= top && i >= firstKept - 1 ? Math.max(i + offset, 0) : i
     const next = inFile.separators[separatorIndex] || inFile.separators.at(-1) || ending
-    // Around an empty line, `\r` and `\n` would become one line ending.
+    // An empty line between `\r` and `\n` would vanish: together they are read as one line ending.
     separator = line === '' && separator === '\r' && next === '\n' ? '\r' : next
     text += separator
   }

@@ -1,3 +1,4 @@
+import { once } from '../../core/waiting.ts'
 import { normalizedLine } from './look-alikes.ts'
 import { linesWithOffsets, type TextLines, withLfEndings } from './text-lines.ts'
 
@@ -18,14 +19,6 @@ export function searchedText(text: string): SearchedText {
     lfText: once(() => withLfEndings(text)),
     lines,
     normalizedLines: once(() => lines().texts.map(normalizedLine)),
-  }
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
   }
 }
 

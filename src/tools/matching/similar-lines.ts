@@ -136,8 +136,8 @@ function piecesOf(text: string, into: Uint16Array): number {
 const minLineSimilarity = 0.75
 
 /**
- * The index of a line elsewhere in the file that the old text may mean instead of the match: half of its distinctive lines
- * are there exactly, or a line very similar to the longest one is, with the same indentation.
+ * The index of a line elsewhere in the file that the old text may mean instead of the match. There, at least half of the
+ * distinctive lines of the old text stand exactly, or a line with the same indentation is very similar to its longest one.
  */
 export function competingLine(searched: SearchedText, old: readonly string[], matched: number): number | undefined {
   const { texts } = searched.lines()

@@ -15,7 +15,7 @@ export type TolerantMatch =
       readonly new: string
       /** How the match differs from the old text, for the model. */
       readonly how: string
-      readonly isShifted: boolean
+      readonly differsInIndentation: boolean
     }
   /** The start positions of several matches. */
   | { readonly type: 'several'; readonly starts: readonly number[] }
@@ -26,7 +26,7 @@ const maxMatches = 6
 
 /**
  * Finds whole lines that equal the old text except for trailing whitespace, indentation (shifted alike on all lines) or
- * characters that look alike. Several such matches are never resolved, because each might have been meant.
+ * characters that look alike. If there are several such matches, none is chosen, because the model may have meant any of them.
  */
 export function tolerantMatch(searched: SearchedText, edit: OldAndNew): TolerantMatch | undefined {
   const given = withoutSharedBreaks({ old: withLfEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
@@ -60,7 +60,14 @@ export function tolerantMatch(searched: SearchedText, edit: OldAndNew): Tolerant
     differs.characters ? { ...rewrite, characters: fileCharacters(wanted, inFile) } : rewrite,
   )
   if (newText !== undefined)
-    return { type: 'one', start, end, new: newText, how: describe(differs, basis), isShifted: differs.indentation }
+    return {
+      type: 'one',
+      start,
+      end,
+      new: newText,
+      how: describe(differs, basis),
+      differsInIndentation: differs.indentation,
+    }
   return { type: 'unclear', start, what: rewriteLines(rewrite) === undefined ? 'indentation' : 'characters' }
 }
 
@@ -109,8 +116,8 @@ function withoutSharedBreaks({ old, new: newText }: OldAndNew): OldAndNew {
 const isBreak = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
 
 /**
- * The indexes at which the wanted lines begin. Blank lines at the ends are ignored when counting matches; a single match must
- * have them as well.
+ * The indexes at which the wanted lines begin. Blank lines at both ends are left out of the search. If there is only one match,
+ * the file must have these blank lines there too.
  */
 function findLines(normalizedLines: readonly string[], wanted: readonly string[]): number[] {
   const above = wanted.findIndex((line) => line !== '')

@@ -3,15 +3,10 @@ import type { ExecutionHandle } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { withFile } from '../../platform/files-of.ts'
 import { fileProblem } from '../file-problem.ts'
+import type { createGlobTool } from '../glob.ts'
 import type { SearchContext, SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
-/** The options of `createGlobTool` and `createGrepTool`. */
-export interface SearcherOptions {
-  /** The ripgrep program; `false` for none. Default: the one of `@vscode/ripgrep`, or `rg` on the PATH. */
-  readonly ripgrep?: string | false
-  /** Milliseconds; a longer search returns what it has found. Default 50,000. */
-  readonly limitMs?: number
-}
+export type SearcherOptions = NonNullable<Parameters<typeof createGlobTool>[0]>
 
 /** Searches with the best available method, which is remembered per handle. */
 type Searcher = (query: SearchQuery, root: SearchRoot, ctx: SearchContext) => Promise<SearchResult>

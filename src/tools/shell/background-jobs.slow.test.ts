@@ -164,7 +164,7 @@ describe('background jobs', () => {
     await use('shell', { command: 'npm run dev', background: true })
     await use('shell', { command: `tail -f\n${'x'.repeat(200)}`, background: true })
     execution.running[0]!.end({ exitCode: 1 })
-    const list = `the jobs are:\njob 1 (exit 1 after Ns): npm run dev\njob 2 (running for Ns): tail -f\\n${'x'.repeat(91)}…`
+    const list = `the jobs are:\njob 1 (exit 1 after Ns): npm run dev\njob 2 (running for Ns): tail -f\\n${'x'.repeat(90)}…`
     expect(plain(await use('shell_output'))).toBe(list)
     expect(plain(await use('shell_stop', { job: 7 }))).toBe(`Tool error: there is no job 7; ${list}`)
   })

@@ -1,4 +1,5 @@
 import type { ExecResult } from '../../core/execution.ts'
+import { cutText } from '../../core/text.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { CollectedOutput } from './output-collector.ts'
 
@@ -114,5 +115,5 @@ const maxShownLength = 100
 /** A command on one line, shortened. */
 export function shortCommand(command: string): string {
   const line = visibleName(command.trim())
-  return line.length > maxShownLength ? `${line.slice(0, maxShownLength)}…` : line
+  return cutText(line, maxShownLength)
 }

@@ -1,13 +1,12 @@
 import type { OutgoingMessage } from '../../chat/chat.ts'
 import type { Completion } from '../../chat/command.ts'
-import { visibleName } from '../../platform/visible-text.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { Piece } from '../input/attachments.ts'
 import { Editor } from '../input/editor.ts'
 import type { Key } from '../input/key.ts'
 import type { Paint } from '../terminal/paint.ts'
 import type { Caret } from '../terminal/surface.ts'
-import { graphemesOf, textWidth } from '../terminal/text-width.ts'
-import { type Menu, menuLines, moveSelection } from './menu.ts'
+import { cutToWidth, graphemesOf, textWidth } from '../terminal/text-width.ts'
 
 /** What can complete the text before the caret: the items, and how many characters before the caret they replace. */
 export interface Completions {
@@ -187,4 +186,35 @@ export function createComposer({ paint, complete, history, onChange }: ComposerO
       return { lines: [...lines, ...below], caret: { row: place.row, column: place.column + 3 } }
     },
   }
+}
+
+/** A list below the input line, from which one item is selected. */
+interface Menu {
+  readonly items: readonly Completion[]
+  readonly selected: number
+}
+
+/** The menu with another item selected; it begins again at its ends. */
+function moveSelection(menu: Menu, by: 1 | -1): Menu {
+  const { items, selected } = menu
+  return { ...menu, selected: (selected + by + items.length) % items.length }
+}
+
+/** At most `most` lines, around the selected item, with its details beside the labels. */
+function menuLines(menu: Menu, { paint, columns, most }: { paint: Paint; columns: number; most: number }): string[] {
+  const { items, selected } = menu
+  const count = Math.min(items.length, most)
+  const from = Math.min(Math.max(0, selected - Math.floor(count / 2)), items.length - count)
+  const shown = items.slice(from, from + count)
+  const labels = shown.map(({ label, text }) => cutToWidth(fullyVisible(label ?? text), Math.max(8, columns - 6)))
+  const wide = Math.min(Math.max(...labels.map(textWidth)), Math.floor(columns / 2))
+  return shown.map(({ detail = '' }, i) => {
+    const label = labels[i]!
+    const gap = ' '.repeat(Math.max(0, wide - textWidth(label)) + 2)
+    // Blanks at the end would be wrapped in a narrower window, and push live lines out of it.
+    const beside = detail === '' ? '' : paint.dim(`${gap}${fullyVisible(detail)}`)
+    const isSelected = from + i === selected
+    const title = `${isSelected ? '▸' : ' '} ${label}`
+    return ` ${isSelected ? paint.bold(paint.cyan(title)) : title}${beside}`
+  })
 }

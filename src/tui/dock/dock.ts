@@ -1,15 +1,21 @@
-import type { Chat } from '../../chat/chat.ts'
+import type { Chat, ChatState } from '../../chat/chat.ts'
+import { isShellLine } from '../../chat/shell-line-meta.ts'
 import type { Clock } from '../../core/clock.ts'
+import { gitBranch } from '../../platform/git-branch.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { openCalls } from '../../view/fold-call.ts'
+import { openAnswer } from '../../view/fold-stream.ts'
+import type { SessionView } from '../../view/session-view.ts'
+import type { createCallsView } from '../rows/calls-view.ts'
+import { childLines } from '../rows/children-view.ts'
+import { pluralize } from '../rows/format.ts'
+import { textTail } from '../rows/phase-view.ts'
 import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import type { Caret } from '../terminal/surface.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
 import type { createTranscript } from '../transcript.ts'
-import { createActivity } from './activity.ts'
-import { createBranch } from './branch.ts'
 import type { Composer } from './composer.ts'
-import { createDraftForecast } from './draft-forecast.ts'
-import { notesLine } from './notes-line.ts'
 import { type StatusPart, statusLine } from './status-line.ts'
 
 interface DockOptions {
@@ -92,3 +98,145 @@ function usualHint({ state }: Chat, { isSearching }: Composer): string {
   if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
   return 'enter sends · / commands · @ files · ! shell · ? keys'
 }
+
+/** The branch of a folder, as last read. `read` it when commands may have changed it. */
+function createBranch(folder: string, onChange: () => void) {
+  let name: string | undefined
+  return {
+    get name() {
+      return name
+    },
+    async read(): Promise<void> {
+      const found = await gitBranch(folder)
+      if (found === name) return
+      name = found
+      onChange()
+    },
+  }
+}
+
+/** One line about what else there is: the todo list, queued messages, jobs, other sessions; none if there is nothing. */
+function notesLine(
+  state: ChatState,
+  { paint, columns }: { readonly paint: Paint; readonly columns: number },
+): string[] {
+  const { view, queue, waitingElsewhere } = state
+  const parts = [
+    ...todoPart(state),
+    ...(queue.length > 0 ? [`${queue.length} queued (/queue)`] : []),
+    ...(view.queue.length > 0 ? [`${pluralize(view.queue.length, 'message')} on the way`] : []),
+    ...agentsPart(state),
+    ...(view.jobs.length > 0 ? [`${pluralize(view.jobs.length, 'job')} in the background (/jobs)`] : []),
+    ...(waitingElsewhere.length > 0 ? [`${waitingElsewhere.length} wait in other sessions (/waiting)`] : []),
+  ]
+  if (parts.length === 0) return []
+  return [paint.dim(cutToWidth(`  ${parts.join('   ')}`, columns - 1))]
+}
+
+function agentsPart({ view }: ChatState): string[] {
+  const count = view.children.filter(({ isOver }) => !isOver).length
+  return count === 0 ? [] : [`${pluralize(count, 'agent')} at work (/watch)`]
+}
+
+function todoPart({ view: { todos } }: ChatState): string[] {
+  if (todos.length === 0) return []
+  const done = todos.filter(({ status }) => status === 'completed').length
+  if (done === todos.length) return []
+  const current =
+    todos.find(({ status }) => status === 'in_progress') ?? todos.find(({ status }) => status === 'pending')
+  return [`todo ${done + 1} of ${todos.length}: ${cutToWidth(visibleName(current?.content ?? ''), 40)}`]
+}
+
+interface DraftForecastOptions {
+  readonly chat: Chat
+  readonly composer: Composer
+  readonly clock: Clock
+  readonly onChange: () => void
+}
+
+/** What the next model call costs with what is typed. It is counted a moment after the last key: a paste may be large. */
+function createDraftForecast({ chat, composer, clock, onChange }: DraftForecastOptions) {
+  let found: ChatState['forecast']
+  let cancel = (): void => {}
+  async function count(): Promise<void> {
+    const draft = composer.editor.fullText
+    found = await chat.forecast(draft).catch(() => undefined) // a screen can do without
+    if (composer.isEmpty) found = undefined
+    onChange()
+  }
+  return {
+    /** Undefined while nothing is typed, and without prices. */
+    get now() {
+      return found
+    },
+    /** To be called after each key. */
+    typed(): void {
+      cancel()
+      if (composer.isEmpty) found = undefined
+      else if (chat.state.forecast) cancel = clock.timer(pauseMs, () => void count())
+    },
+    stop: (): void => cancel(),
+  }
+}
+
+const pauseMs = 250
+
+interface ActivityOptions {
+  readonly paint: Paint
+  readonly cwd: string
+  readonly now: () => number
+  readonly calls: ReturnType<typeof createCallsView>
+  /** Nothing turns: the spinner is one mark that stays. */
+  readonly isStill?: boolean
+}
+
+/** What works at the moment: the model, calls, sub-agents. */
+function createActivity({ paint, cwd, now, calls, isStill = false }: ActivityOptions) {
+  /** What the model was last seen doing, and since when. */
+  let seen = ''
+  let since = 0
+
+  /** How long the model has been silent, in whole seconds. */
+  function silence(view: SessionView): number {
+    const answer = openAnswer(view)
+    const doing = answer ? `${answer.id} ${answer.text.length} ${answer.thinking.length}` : `${view.head}`
+    if (doing !== seen) since = now()
+    seen = doing
+    return Math.floor((now() - since) / 1000)
+  }
+
+  function modelWords(view: SessionView): string | undefined {
+    const model = visibleName(view.run?.model ?? 'the model')
+    const seconds = silence(view)
+    if (view.retry) return `trying again (attempt ${view.retry.attempt})`
+    const answer = openAnswer(view)
+    const last = view.rows.at(view.rows.length - 1)
+    if (last?.kind === 'message' && isShellLine(last)) return `running your command, ${seconds} s`
+    if (!answer) return seconds > 0 ? `waiting for ${model}, ${seconds} s` : `waiting for ${model}`
+    if (answer.text !== '') return seconds >= stalledS ? `waiting for ${model} to go on, ${seconds} s` : undefined
+    return answer.thinking === '' ? 'answering' : `~ thinking… ${textTail(answer.thinking.slice(-keptThought))}`
+  }
+
+  return {
+    lines({ phase, view }: ChatState, most: number): string[] {
+      if (phase !== 'running' && phase !== 'stopping') return []
+      const at = now()
+      const spinner = isStill ? '*' : spinners[Math.floor(at / 100) % spinners.length]!
+      const open = openCalls(view)
+      const called = calls.live(open, { spinner, at, most: Math.max(1, most - 1) })
+      const children = childLines(view.children, { paint, cwd, spinner })
+      const words = phase === 'stopping' ? stopping(open) : open.length === 0 ? modelWords(view) : undefined
+      const model = words === undefined ? [] : [`${paint.cyan(spinner)} ${paint.dim(words)}`]
+      return [...called, ...children, ...model].slice(0, most)
+    },
+  }
+}
+
+function stopping(open: readonly { readonly name: string }[]): string {
+  if (open.length === 0) return 'stopping'
+  return `stopping; still running: ${open.map(({ name }) => visibleName(name)).join(', ')}`
+}
+
+const stalledS = 2
+const keptThought = 400
+const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']

@@ -34,3 +34,15 @@ test('UI110 the parts of the line are chosen and ordered; the mode is always the
   expect(shown([])).toBe(' ask')
   expect(shown(['model', 'mode'], 'yolo')).toBe('  yolo  · model-1')
 })
+
+test('of a service that counts no tokens no context is shown', () => {
+  const after = (input: number): string => {
+    const usage = { ...emptyView.usage, last: { input, output: 0 } }
+    const settings = { ...state.settings, model: { ...state.settings.model, contextWindow: 100 } }
+    const { warning: _, ...calm } = state
+    const counted = { ...calm, settings, view: { ...emptyView, usage } }
+    return statusLine(counted, { paint, columns: 100, home: '/home/me', branch: 'main', parts: ['context'] })
+  }
+  expect(after(0)).toBe(' plan')
+  expect(after(40)).toBe(' plan · context 40 %')
+})

@@ -95,8 +95,8 @@ function modeStyle(mode: string, paint: Paint): Part['style'] {
 function contextPart({ view, settings }: ChatState, paint: Paint): Part[] {
   const { last } = view.usage
   const window = settings.model.contextWindow
-  if (!last) return []
-  const used = last.input + (last.cacheRead ?? 0) + (last.cacheCreation ?? 0) + last.output
+  const used = last ? last.input + (last.cacheRead ?? 0) + (last.cacheCreation ?? 0) + last.output : 0
+  if (used === 0) return [] // nothing was asked yet, or the service does not count
   if (!window) return [{ text: `context ${formatCount(used)} tokens`, style: paint.dim }]
   const share = Math.min(100, Math.round((100 * used) / window))
   return [{ text: `context ${share} %`, style: share >= 80 ? paint.yellow : paint.dim }]

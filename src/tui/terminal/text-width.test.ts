@@ -1,6 +1,6 @@
-import addon from '@xterm/addon-unicode-graphemes'
 import xterm from '@xterm/headless'
 import { expect, test } from 'vitest'
+import { UnicodeGraphemesAddon } from '../../../test/unicode-graphemes.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
 test.each([
@@ -40,7 +40,7 @@ test('a line of a million characters is cut without measuring all of it', () => 
 
 test('UI05 the width of a character is that of a terminal which knows grapheme clusters: joined emoji, flags, CJK, accents, ambiguous ones', async () => {
   const screen = new xterm.Terminal({ cols: 80, rows: 2, allowProposedApi: true })
-  screen.loadAddon(new addon.UnicodeGraphemesAddon())
+  screen.loadAddon(new UnicodeGraphemesAddon())
   const texts = [
     'a',
     '漢',

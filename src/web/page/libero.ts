@@ -7,11 +7,16 @@ export { readCommandLine } from '../../chat/read-command-line.ts'
 export { type DiffRow, readDiff } from '../../chat/read-diff.ts'
 export * from '../../chat/view-models.ts'
 export * from '../../client/index.ts'
+export type * from '../../client/remote-agent-types.ts'
+export type * from '../../client/remote-host-types.ts'
+export type * from '../../client/remote-session-types.ts'
+export type * from '../../client/remote-types.ts'
 export type { SessionStatus } from '../../core/session-summary.ts'
 export type { EditPreview, FilePreview, ToolPreview } from '../../core/tool.ts'
 export type { SessionContentBlock, ToolOutput } from '../../core/turn.ts'
-export { formatDuration, formatSize, pluralize } from '../../platform/format.ts'
+export { formatDuration, formatSize, pluralize, timeAgo } from '../../platform/format.ts'
 export { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
+export type { PersistentList } from '../../view/persistent-list.ts'
 export type {
   AnswerRow,
   ApprovalView,

@@ -6,6 +6,15 @@ import './styles/base.css'
 import './styles/frame.css'
 import './styles/screens.css'
 
+/** A phone may lay its keyboard over the page, which then takes the height that is left. */
+const {
+  visualViewport: visible,
+  document: { documentElement: root },
+} = window
+visible?.addEventListener('resize', () =>
+  root.style.setProperty('--visible-height', `${Math.round(visible.height * visible.scale)}px`),
+)
+
 const page = createPageModel()
 void page.start()
 void draw()

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../core/log.ts'
 import { LogViews } from '../../plugins/log-views.ts'
 import type { AgentInstanceMessage, AgentState } from '../../plugins/message.ts'
-import { closedMessage, readNote, unknownAgentMessage } from '../agent-instance.ts'
+import { closedMessage, type InstanceNote, readNote, unknownAgentMessage } from '../agent-instance.ts'
 import { type AgentInstance, resultDurationOf } from '../definitions/definition.ts'
 import type { Updates } from '../listeners.ts'
 import type { WorkflowDependencies } from '../workflow-contract.ts'
@@ -35,6 +35,8 @@ export class AgentLog {
   /** It is stopped only because its process ends, and not cancelled by a person. */
   isShuttingDown = false
   readonly #options: AgentLogOptions
+  /** The latest record of the agent that was applied. */
+  #note: InstanceNote | undefined
   #emittedState: string
 
   constructor(options: AgentLogOptions) {
@@ -78,7 +80,7 @@ export class AgentLog {
   #applyEntry(entry: LogEntry, isTold = true): void {
     const { onEntry, onMessage, updates } = this.#options
     onEntry(entry)
-    if (entry.seq > this.views.head) this.#applyToAgent(entry)
+    if (entry.seq > this.views.head) this.#applyToAgent(entry, isTold)
     const { messages } = this.views
     const before = entry.type === 'rewind' ? messages.messages : []
     for (const message of this.views.apply(entry)) if (isTold) onMessage(message)
@@ -87,7 +89,7 @@ export class AgentLog {
   }
 
   /** What an entry says of the agent itself and of its runs. */
-  #applyToAgent(entry: LogEntry): void {
+  #applyToAgent(entry: LogEntry, isTold: boolean): void {
     if (entry.type === 'run_started') {
       this.activeRun = entry.runId
       this.stateBeforeRun = this.views.messages.status.state
@@ -95,16 +97,18 @@ export class AgentLog {
     if (entry.type === 'run_ended') this.activeRun = undefined
     const note = readNote(entry)
     if (!note) return
-    const before = this.instance
-    const { id } = before
+    const before = this.#note ?? note // the instance that was given may be later than the first note
+    this.#note = note
+    const { id } = this.instance
     this.instance = { id, modified: entry.at, ...note }
+    this.views.messages.resultDuration = resultDurationOf(this.#options.dependencies, this.instance)
     if (note.closed) {
       this.endReason ??= closedMessage(id)
       this.#options.onClosed(closedMessage(id))
     }
     const isChanged = before.name !== note.name || JSON.stringify(before.config) !== JSON.stringify(note.config)
     if (isChanged) this.#options.onChanged()
-    if (before.closed === note.closed && !isChanged) return
+    if (!isTold || (before.closed === note.closed && !isChanged)) return
     this.#options.updates.emit({ type: 'agent', agentId: id, agent: this.instance })
   }
 }

@@ -28,8 +28,8 @@ import type { WorkflowDependencies } from '../workflow-contract.ts'
 export interface Engine {
   readonly agent: LiberoAgent
   readonly authority: Authority
-  /** Applies the current settings. */
-  updateRules(): void
+  /** Applies the current settings, and the rules that the agent has now. A tool that it no longer has keeps its rule. */
+  updateRules(instance: AgentInstance): void
   /** Whether the agent, or a sub-agent of a definition, certainly has no such tool. */
   lacksTool(toolName: string, subAgent?: { readonly definitionId: string }): boolean
   /** In tokens: by the definition, else by the provider. */
@@ -47,10 +47,15 @@ export async function makeEngine(
   const definition = dependencies.definition(instance.definitionId)
   const { extension, tools, approvals } = pluginParts(dependencies, definition, instance, views)
   const { createAuthority } = await import('../../authority/authority.ts')
-  const rules = (): Readonly<Record<string, ToolRule>> => rulesFor(approvals, definition, dependencies)
   // The default of workflows is the weakest layer, so that a mode in any other layer counts.
   const layers = { bundled: { mode: 'yolo' as const }, ...dependencies.authority.layers }
-  const authority = createAuthority({ clock, newId, ...dependencies.authority, layers, tools: rules() })
+  const authority = createAuthority({
+    clock,
+    newId,
+    ...dependencies.authority,
+    layers,
+    tools: rulesFor(approvals, definition, dependencies),
+  })
   const { maxIterations = 0, contextWindowSize } = configOf(definition, instance)
   const provider = providerFor(dependencies, definition)
   const { skills, mcpConnector, extensions = [] } = dependencies.options
@@ -73,7 +78,10 @@ export async function makeEngine(
   return {
     agent,
     authority,
-    updateRules: () => authority.setToolRules(rules()),
+    updateRules(current) {
+      const now = approvalsOf(pluginsOf(dependencies, definition, current))
+      authority.setToolRules(rulesFor({ ...approvals, ...now }, definition, dependencies))
+    },
     lacksTool(name, subAgent) {
       if (!subAgent) return lacksTool(dependencies, definition, tools, name)
       const other = dependencies.definition(subAgent.definitionId)
@@ -271,17 +279,19 @@ export class LazyEngine {
   }
 
   load(): Promise<Engine> {
-    this.#engine ??= this.#make().catch((error) => {
-      this.#engine = undefined // the next call tries again
+    if (this.#engine) return this.#engine
+    const loading = this.#make().catch((error) => {
+      if (this.#engine === loading) this.#engine = undefined // the next call tries again
       throw error
     })
-    return this.#engine
+    this.#engine = loading
+    return loading
   }
 
   /** Applies the current settings to an engine that is loaded. */
-  async updateRules(): Promise<void> {
+  async updateRules(instance: AgentInstance): Promise<void> {
     const engine = await this.#engine?.catch(() => undefined)
-    engine?.updateRules()
+    engine?.updateRules(instance)
   }
 
   /** Closes the engine with its servers and threads. */

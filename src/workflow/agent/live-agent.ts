@@ -55,6 +55,8 @@ export class LiveAgent {
   #stop = new AbortController()
   /** The run was stopped through its log, and not by this process. */
   #isStoppedByLog = false
+  /** The engine has earlier settings than the agent. */
+  #isEngineOutdated = false
   /** What the handler works on. */
   #input: AgentInput = {}
 
@@ -78,16 +80,20 @@ export class LiveAgent {
       onMessage: (message) => this.runs.emitMessage(message),
       onClosed: (reason) => this.#stop.abort(new Error(reason)), // another process closed it during a run of ours
       onChanged: () => {
-        const failed = (cause: unknown) =>
-          onError(new Error(`the engine of agent ${this.id} could not be released`, { cause }))
-        this.engine.release().catch(failed) // the next run makes it with the new settings
+        this.#isEngineOutdated = true
+        // The run that is beginning may have the engine already, and would be cancelled with it.
+        if (this.running) void this.#updateRules()
+        else void this.#releaseOutdatedEngine()
       },
     })
     const { views } = this.log
     this.#files = new MessageFiles({ agentId: this.id, files, recorded: views.messages.files, onError })
     this.runs = new EngineRuns({
       ...{ agentId: this.id, session, views, dependencies, writer: this.writer, updates },
-      engine: () => this.engine.load(),
+      engine: async () => {
+        await this.#releaseOutdatedEngine()
+        return this.engine.load()
+      },
     })
     this.pending = new PendingCalls(this)
     this.rollback = new AgentRollback(this, this.#files)
@@ -159,10 +165,31 @@ export class LiveAgent {
     this.#isStoppedByLog = false
     this.#input = input
     this.runs.useLoggedStatus()
-    this.running = this.#work(input).finally(() => {
+    this.running = this.#work(input).finally(async () => {
+      if (this.#isEngineOutdated) await this.#releaseOutdatedEngine()
       this.running = undefined
     })
     return this.running
+  }
+
+  /** A run with earlier rules must not go on. */
+  async #updateRules(): Promise<void> {
+    try {
+      await this.engine.updateRules(this.instance)
+    } catch (cause) {
+      const what = `the rules of agent ${this.id} were changed and could not be applied; its run is cancelled`
+      this.dependencies.onError(new Error(what, { cause }))
+      await this.#releaseOutdatedEngine()
+    }
+  }
+
+  /** Cancels a run that has the engine. The next one makes it with the new settings. */
+  async #releaseOutdatedEngine(): Promise<void> {
+    if (!this.#isEngineOutdated) return
+    this.#isEngineOutdated = false
+    const failed = (cause: unknown): void =>
+      this.dependencies.onError(new Error(`the engine of agent ${this.id} could not be released`, { cause }))
+    await this.engine.release().catch(failed)
   }
 
   async #work(input: AgentInput): Promise<AgentInstanceLatestStatus> {

@@ -43,6 +43,9 @@ export class UndeliveredMessages {
       case 'turn':
         this.#remove(({ id }) => entry.consumed?.includes(id) ?? false)
         break
+      case 'withdrawn':
+        this.#remove(({ id }) => id === entry.input)
+        break
       case 'run_ended':
         this.#remove(({ seq }) => seq <= (entry.dropsTo ?? 0))
         for (const { id, seq } of this.#waiting.values()) if (seq <= (entry.stoppedAt ?? 0)) this.#cancelled.add(id)

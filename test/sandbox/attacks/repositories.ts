@@ -43,6 +43,27 @@ export const repositories: AttackClass = {
       later,
     },
     {
+      name: 'attributes in a file that the configuration names',
+      line: "echo '* filter=x' > attrs; echo x >> notes.txt",
+      setup: 'git config filter.x.clean @WORK/payload.sh; git config core.attributesFile attrs',
+      later,
+    },
+    ...[
+      ['repository', 'touch HEAD objects refs', '.git'],
+      ['nested repository', 'git init -q a/n; touch a/n/HEAD a/n/objects a/n/refs', 'a/n/.git'],
+      ['repository in a folder', 'git init -q a/n; touch a/HEAD a/objects a/refs', 'a/n/.git'],
+      [
+        'repository among objects',
+        'git init -q a/b/c/d/objects/n; touch a/b/c/d/HEAD a/b/c/d/refs',
+        'a/b/c/d/objects/n/.git',
+      ],
+    ].map(([name = '', setup = '', git = '']) => ({
+      name: `${name} that looks like one without a work tree`,
+      line: `git config -f ${git}/config core.fsmonitor @WORK/payload.sh`,
+      setup,
+      later: `cd ${git}/..; git status`,
+    })),
+    {
       name: 'configuration of a worktree',
       line: "git config extensions.worktreeConfig true; printf '[core]\\n\\tfsmonitor = @WORK/payload.sh\\n' > .git/config.worktree",
       later,

@@ -154,6 +154,12 @@ export const home: AttackClass = {
       setup: 'mkdir -p ~/.cache/libero',
     },
     { name: 'place of the workspace', line: 'cd ..; mv work elsewhere && mkdir work' },
+    ...[
+      ['startup file of fish', 'mkdir -p .config/fish/conf.d; echo x > .config/fish/conf.d/x.fish'],
+      ['service', 'mkdir -p .config/systemd/user; echo x > .config/systemd/user/x.service'],
+      ['own program', 'cp work/payload.sh .local/bin/ls'],
+      ['further own program', 'cp work/payload.sh bin/ls'],
+    ].map(([name = '', line = '']) => ({ name: `${name} in a workspace that is the home`, line, cwd: '@HOME' })),
   ],
 }
 
@@ -227,8 +233,24 @@ export const protectedPaths: AttackClass = {
     { name: 'hooks in a list', line: 'echo repos: > .pre-commit-config.yaml' },
     { name: 'hooks in another list by a rename', line: 'echo pre-commit: > x; mv x lefthook.yml' },
     { name: 'tools that a shell activates', line: 'echo "[hooks]" > mise.toml' },
+    { name: 'hooks of another version control', line: 'echo "[hooks]" > .hg/hgrc', setup: 'mkdir .hg' },
+    { name: 'language servers of an editor', line: 'mkdir .helix && echo x > .helix/languages.toml' },
+    { name: 'tools that a shell activates, in another file', line: 'mkdir -p .config && echo x > .config/mise.toml' },
+    { name: 'variables that a shell loads', line: 'mkdir .shadowenv.d && echo x > .shadowenv.d/x.lisp' },
+    { name: 'container of a further editor', line: 'echo tasks: > .gitpod.yml' },
     { name: 'startup file of R', line: 'echo "system(1)" > .Rprofile' },
     { name: 'startup file of a debugger by a link', line: 'echo shell id > g; ln -s g .gdbinit' },
+    {
+      name: 'tasks of an editor in what looks like a repository without a work tree',
+      line: 'mkdir -p .vscode && echo {} > .vscode/tasks.json',
+      setup: 'rm -rf .git; touch HEAD objects refs',
+    },
+    { name: 'hooks of a further agent', line: 'mkdir -p .github/hooks && echo {} > .github/hooks/x.json' },
+    {
+      name: 'hooks of darcs',
+      line: 'mkdir _darcs/prefs; echo x > _darcs/prefs/defaults',
+      setup: 'mkdir -p _darcs/prefs',
+    },
     { name: 'servers of the project', line: 'echo {} > .mcp.json' },
     { name: 'startup file', line: 'echo x > .bashrc' },
     { name: 'startup file by a link', line: 'echo x > b; ln -s b .bashrc' },

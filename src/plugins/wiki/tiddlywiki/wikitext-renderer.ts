@@ -40,7 +40,7 @@ export function createWikitextRenderer({
         return await thread.ask<readonly WikiNode[]>({ program, text }, timeLimitMs)
       } catch (cause) {
         if (cause instanceof JobFailed) throw new AgentError(cause.message)
-        const why = cause instanceof JobTimeout ? `it took longer than ${timeLimitMs} ms` : 'its thread broke down'
+        const why = cause instanceof JobTimeout ? cause.message : 'its thread broke down'
         throw new AgentError(`This wikitext was not rendered: ${why}; show it as it is`, { cause })
       } finally {
         waiting--

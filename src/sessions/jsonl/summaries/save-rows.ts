@@ -17,7 +17,7 @@ import { mailState, openerOf } from './session-state.ts'
 
 /** What may have changed of a session, as bits. */
 export const Aspect = {
-  /** The log, by appends of this store object that are in its summary. */
+  /** This store object appended entries, and has counted them in the summary. */
   log: 1,
   /** Entries were appended that may take messages out of the inbox. */
   delivered: 2,
@@ -34,7 +34,7 @@ interface Unsaved {
   readonly own: OwnSessions
 }
 
-/** So many rows are written at a time, so that the event loop is not blocked for long. */
+/** The most rows that are written at a time, so that the event loop is not blocked for long. */
 const maxRows = 64
 
 /** Writes the changes of this store object to the index. Throws if another process is writing. */

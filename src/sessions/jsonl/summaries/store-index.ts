@@ -46,8 +46,8 @@ const pausePerWork = 20
 
 /**
  * The summaries of a store. An append only changes the summary in memory, after its session was named in the `ChangeFile`. The
- * index gets the summaries a moment later. Who lists sessions first looks at those that other processes have named since. So a
- * list is never wrong, whenever a process is killed, and if there is no index, it is made from the folders.
+ * index gets the summaries a moment later. Before sessions are listed, those that other processes have named since are read
+ * again. So a list is never wrong, whenever a process is killed. If there is no index, it is made from the folders.
  */
 export class StoreIndex {
   readonly #options: StoreIndexOptions
@@ -142,7 +142,7 @@ export class StoreIndex {
     return { page: listSessions(database, query, { columns: rowColumns, summarize }), changed }
   }
 
-  /** How many leases a process had when it died: counted once, because others take them one after the other. */
+  /** How many leases a process had when it died. Counted only once, because other processes then take them over one by one. */
   async leasesOfDead(process: ProcessIdentity): Promise<number> {
     const id = processIdOf(process)
     const counted = await this.#connection.use(async (database) => {

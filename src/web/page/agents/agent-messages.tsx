@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteAgentInstance, type RemoteAgentMessage, visibleText } from '../libero.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
@@ -20,6 +20,8 @@ export function AgentMessages({ agent: { id, closed }, head }: AgentMessagesProp
   const { client } = usePage()
   const [count, setCount] = useState(50)
   const [text, setText] = useState('')
+  /** The message that failed last: the agent may have it, and under its key it is one message. */
+  const tried = useRef<{ readonly text: string; readonly key: string }>(undefined)
   const { isBusy, problem, run } = useAction()
   const answer = useAnswer(async () => {
     const { count: all } = await client.agents.messages(id, { from: 0, to: 0 })
@@ -29,9 +31,12 @@ export function AgentMessages({ agent: { id, closed }, head }: AgentMessagesProp
   const send = (event: Event): void => {
     event.preventDefault()
     if (isBusy || text.trim() === '') return
+    if (tried.current?.text !== text) tried.current = { text, key: crypto.randomUUID() }
+    const { key } = tried.current
     void run(async () => {
-      await client.agents.send(id, text)
-      setText('')
+      await client.agents.send(id, text, { key })
+      tried.current = undefined
+      setText((now) => (now === text ? '' : now)) // what was written meanwhile stays
       answer.again()
     })
   }
@@ -134,10 +139,10 @@ function Rewind({ message, onRewound }: MessageProps) {
     })
   return (
     <>
-      <button type="button" class="quiet-button" disabled={isBusy} onClick={rewind}>
+      <button type="button" class="quiet" disabled={isBusy} onClick={rewind}>
         Take back
       </button>
-      <button type="button" class="quiet-button" aria-expanded={offers} onClick={() => setOffers(!offers)}>
+      <button type="button" class="quiet" aria-expanded={offers} onClick={() => setOffers(!offers)}>
         Roll back files
       </button>
       <ProblemLine problem={problem} />

@@ -7,8 +7,8 @@ import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 
-/** Makes an agent from a definition. */
-export function NewAgent() {
+/** Makes an agent from a definition; `message` is what it is told first, until the person changes that. */
+export function NewAgent({ message = '' }: { readonly message?: string }) {
   const { client, base } = usePage()
   const answer = useAnswer(() => client.agents.definitions(), [])
   const [chosen, setChosen] = useState<string>()
@@ -55,7 +55,7 @@ export function NewAgent() {
               </label>
               <label class="field wide">
                 <span>First message (optional)</span>
-                <textarea name="message" rows={2} />
+                <textarea name="message" rows={2} defaultValue={message} />
               </label>
             </div>
             {definition.description !== undefined && <p class="facts">{visibleText(definition.description)}</p>}

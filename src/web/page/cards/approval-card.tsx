@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import {
-  type ApprovalChoice,
+  type ApprovalCard,
   answerApproval,
   approvalOfPending,
   approvalPendingAnswers,
@@ -29,7 +29,7 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
   const isActive = isArmed && answering.state === 'open'
 
   const answer = (
-    choice: ApprovalChoice,
+    choice: ApprovalCard['choices'][number],
     given: { note?: string; rule?: string; edits?: readonly EditDecision[] } = {},
   ): void => {
     const { note, rule, edits } = given
@@ -126,6 +126,7 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
           label="Why not? The model reads it."
           button="Deny with this reason"
           isActive={isActive}
+          digest={pending.digest}
           onSend={(note) => answer('deny', { note })}
         />
       )}
@@ -155,7 +156,7 @@ function allowLabel(words = 'once'): string {
   return words.includes('outside any sandbox') ? 'Allow once, outside any sandbox' : 'Allow once'
 }
 
-const choiceNames: Readonly<Record<ApprovalChoice, string>> = {
+const choiceNames: Readonly<Record<ApprovalCard['choices'][number], string>> = {
   allow: 'Allow once',
   'allow-outside': 'Allow once, outside the sandbox',
   'allow-session': 'Allow in this session',

@@ -11,6 +11,8 @@ export function CallView({ call, hidesDiffs = false }: { readonly call: Approval
   // Diffs that show all that a call does stand for its arguments.
   const isAllInDiffs =
     files.length > 0 && files.every(({ diff, moreLines = 0 }) => diff !== undefined && moreLines === 0)
+  // What a single file comes to is said in the heading.
+  const facts = text.facts.filter(({ name }) => files.length !== 1 || name !== `edits ${files[0]!.path}`)
   return (
     <div class="call-view">
       {!hidesDiffs && files.map((file) => <FileChange key={file.path} file={file} isAlone={files.length === 1} />)}
@@ -21,7 +23,7 @@ export function CallView({ call, hidesDiffs = false }: { readonly call: Approval
         </p>
       ))}
       <dl class="call-facts">
-        {text.facts.map(({ name, value, more }, i) => (
+        {facts.map(({ name, value, more }, i) => (
           <div key={i}>
             <dt>{name}</dt>
             <dd>

@@ -1,6 +1,7 @@
-import { createContext, Fragment } from 'preact'
+import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import { type AgentInstanceMessage, messageKinds, type RemotePendingCall } from '../libero.ts'
+import { type AgentInstanceMessage, messageKinds, type RemotePendingCall, visibleName } from '../libero.ts'
+import { Guard } from '../parts/guard.tsx'
 import { renderers } from '../parts/renderers.tsx'
 import { ApprovalCardView } from './approval-card.tsx'
 import { PlanCardView } from './plan-card.tsx'
@@ -35,7 +36,13 @@ export function PendingCard(props: PendingCardProps) {
   return (
     <Pending.Provider value={props}>
       {/* Another digest is another call, about which nothing was decided yet. */}
-      <Fragment key={props.call.digest}>{renderers.render(messageOf(props.call))}</Fragment>
+      <Guard
+        key={props.call.digest}
+        what={`card of ${visibleName(props.call.name)}`}
+        instead={() => (props.call.isQuestion ? <Question /> : <Approval />)}
+      >
+        {renderers.render(messageOf(props.call))}
+      </Guard>
     </Pending.Provider>
   )
 }
@@ -49,15 +56,23 @@ function messageOf({ session, callId, name, input, reason, isQuestion }: Waiting
 renderers.register({ ...messageKinds.approval, render: () => <Approval /> })
 renderers.register({
   ...{ id: 'plan', priority: 160 },
-  matches: ({ metadata }) => metadata?.calls?.[0]?.waitsFor === 'answer' && typeof planIn(metadata) === 'string',
+  matches: (message) => asks(message) && typeof message.metadata?.toolParameters?.plan === 'string',
   render: () => <Plan />,
 })
-renderers.register({ ...messageKinds.question, render: () => <Question /> })
+// The usual match takes answered questions too, which are text.
+renderers.register({ ...messageKinds.question, matches: asks, render: () => <Question /> })
 
-const planIn = ({ toolParameters }: NonNullable<AgentInstanceMessage['metadata']>): unknown => toolParameters?.plan
+function asks({ metadata }: AgentInstanceMessage): boolean {
+  return metadata?.calls?.[0]?.waitsFor === 'answer'
+}
 
-const Approval = () => <ApprovalCardView {...usePending()} />
-const Question = () => <QuestionCardView call={usePending().call} />
+function Approval() {
+  return <ApprovalCardView {...usePending()} />
+}
+
+function Question() {
+  return <QuestionCardView call={usePending().call} />
+}
 
 function Plan() {
   const { call } = usePending()

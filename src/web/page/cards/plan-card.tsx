@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { Markdown } from '../parts/markdown.tsx'
+import { useKept } from '../parts/use-kept.ts'
 import { CardFrame } from './card-frame.tsx'
 import type { WaitingCall } from './pending-card.tsx'
 import { ReasonForm } from './reason-form.tsx'
@@ -8,7 +9,7 @@ import { useArmed } from './use-armed.ts'
 
 /** A plan of the agent: shown, changed, approved or refused. */
 export function PlanCardView({ call, plan }: { readonly call: WaitingCall; readonly plan: string }) {
-  const [text, setText] = useState(plan)
+  const [text, setText] = useKept(`plan ${call.digest}`, plan)
   const [open, setOpen] = useState<'edit' | 'reason'>()
   const actions = useRef<HTMLDivElement>(null)
   const isArmed = useArmed(actions)
@@ -73,6 +74,7 @@ export function PlanCardView({ call, plan }: { readonly call: WaitingCall; reado
           label="What should be different? The model reads it."
           button="Refuse with this reason"
           isActive={isActive}
+          digest={call.digest}
           onSend={refuse}
         />
       )}

@@ -8,6 +8,7 @@ import {
   writeAnswer,
 } from '../libero.ts'
 import { Markdown } from '../parts/markdown.tsx'
+import { useKept } from '../parts/use-kept.ts'
 import { CardFrame } from './card-frame.tsx'
 import type { WaitingCall } from './pending-card.tsx'
 import { useAnswering } from './use-answering.ts'
@@ -15,7 +16,11 @@ import { useArmed } from './use-armed.ts'
 
 /** A question of the agent: its options, and the person's own words. */
 export function QuestionCardView({ call }: { readonly call: WaitingCall }) {
-  const [card, setCard] = useState(() => questionOfPending(call))
+  const [written, keepWritten] = useKept(`answer ${call.digest}`)
+  const [card, setCard] = useState(() => {
+    const asked = questionOfPending(call)
+    return written === '' ? asked : writeAnswer(asked, written)
+  })
   const actions = useRef<HTMLDivElement>(null)
   const isArmed = useArmed(actions)
   const [answering, send] = useAnswering(call)
@@ -64,7 +69,10 @@ export function QuestionCardView({ call }: { readonly call: WaitingCall }) {
               rows={2}
               value={card.text}
               disabled={!isOpen}
-              onInput={(event) => setCard(writeAnswer(card, event.currentTarget.value))}
+              onInput={({ currentTarget: { value } }) => {
+                setCard(writeAnswer(card, value))
+                keepWritten(value)
+              }}
               onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && submit(event)}
             />
           </label>

@@ -3,13 +3,15 @@ import { useEffect, useState } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
 import type { PageModel } from '../model/page-model.ts'
 import { showWaitingSigns } from '../model/waiting-signs.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { ConnectionLine } from './connection-line.tsx'
 import { LazyScreen } from './lazy-screen.tsx'
-import { LoginScreen } from './login-screen.tsx'
 import { Navigation } from './navigation.tsx'
 import { listenForKeys, type Overlay, Overlays } from './overlays.tsx'
 import { PageContext } from './page-context.ts'
 import { navigate, type Route, useRoute } from './router.ts'
+
+const LoginScreen = lazy<{ readonly page: PageModel }>(async () => (await import('./login-screen.tsx')).LoginScreen)
 
 /** The whole page: navigation at the left, the screen of the address beside it. */
 export function App({ page }: { readonly page: PageModel }) {

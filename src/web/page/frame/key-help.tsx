@@ -13,9 +13,13 @@ const keys: readonly (readonly [where: string, rows: readonly (readonly [keys: s
   [
     'In a conversation',
     [
-      ['Enter', 'sends'],
+      ['Enter', 'sends; steers while the agent works'],
+      ['Alt Enter', 'queues for after the run'],
       ['Shift Enter', 'breaks the line'],
-      ['Ctrl F', 'finds in the whole session'],
+      ['↑, ↓', 'on the first and last line: what was sent before'],
+      ['@, /', 'completes a file, a command'],
+      ['Esc', 'stops the run'],
+      ['Ctrl F', 'finds in the whole session; again: that of the browser'],
     ],
   ],
   [

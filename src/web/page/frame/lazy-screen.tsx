@@ -1,6 +1,9 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { loadUntilThere } from '../model/back-off.ts'
 import { Failure } from '../parts/failure.tsx'
+import { Guard } from '../parts/guard.tsx'
+import { whenNotLoaded } from '../parts/lazy.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import type { ScreenProps } from './app.tsx'
 import type { Route } from './router.ts'
@@ -16,14 +19,19 @@ export function LazyScreen({ load, route }: { readonly load: Load; readonly rout
   const Screen = loaded.get(load)
   useEffect(() => {
     if (Screen) return
-    load()
+    loadUntilThere(load, (error) => setFailure({ of: load, error }))
       .then((component) => {
         loaded.set(load, component)
         redraw({})
       })
-      .catch((error: unknown) => setFailure({ of: load, error }))
+      .catch(() => {}) // it is shown
   }, [load])
-  if (Screen) return <Screen route={route} />
-  if (failure?.of === load) return <Failure error={failure.error} todo="Reload the page." />
+  if (Screen)
+    return (
+      <Guard what="screen" of={route}>
+        <Screen route={route} />
+      </Guard>
+    )
+  if (failure?.of === load) return <Failure error={failure.error} todo={whenNotLoaded} />
   return <Skeleton lines={8} />
 }

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { visibleName } from '../libero.ts'
 import type { PageModel } from '../model/page-model.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { shortFolder } from '../parts/short-folder.ts'
 import { usePage } from './page-context.ts'
 import { navigate, type Route } from './router.ts'
 
@@ -110,7 +111,7 @@ function commandsOf({ base, theme, logout }: PageModel): readonly Entry[] {
 function sessionsOf({ base, sessions }: PageModel): readonly Entry[] {
   return (sessions.state.sessions ?? []).map(({ id, title, folder }) => ({
     ...{ key: id, kind: 'Session', words: visibleName(title ?? id) },
-    ...(folder !== undefined && { detail: visibleName(folder) }),
+    ...(folder !== undefined && { detail: shortFolder(folder) }),
     go: () => navigate(base, { screen: 'session', id, part: 'chat' }),
   }))
 }

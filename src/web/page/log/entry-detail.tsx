@@ -22,9 +22,9 @@ interface EntryDetailProps {
 export function EntryDetail({ source, seq, session }: EntryDetailProps) {
   const { client, base } = usePage()
   const { isBusy, problem, run } = useAction()
-  const entry = useAnswer(async () => (await source.read(seq - 1, seq))[0], [source, seq])
+  const entry = useAnswer(async () => (await source.read(seq - 1, seq))[0], [seq, source])
   const history = useMemo(() => createViewHistory((after, to) => readAll(source, after, to)), [source])
-  const view = useAnswer(() => history.at(seq), [history, seq])
+  const view = useAnswer(() => history.at(seq), [seq, history])
   const fork = (): Promise<boolean> =>
     run(async () => {
       const copy = await client.sessions.fork(session!, { at: seq })

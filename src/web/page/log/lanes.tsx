@@ -75,9 +75,9 @@ export function Lanes({ facts, spans, agents, at, onChoose }: LanesProps) {
             </rect>
           ))}
         {turns.map(({ seq, about, words }) => (
-          <circle key={seq} class={about === 'user' ? 'dot person' : 'dot'} cx={x(seq)} cy={laneHeight * 1.5 + 6} r="4">
+          <path key={seq} class={about === 'user' ? 'dot person' : 'dot'} d={`M${x(seq)} ${laneHeight * 1.5 + 6}h0`}>
             <title>{words}</title>
-          </circle>
+          </path>
         ))}
         {rows.map(({ span: { id, label, from, to = head, outcome }, row }) => (
           <rect

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../libero.ts'
+import type { CallResultView, LogEntry } from '../libero.ts'
 
 /** Longer texts of calls are cut in memory, and read again by the number of their entry when they are opened. */
 const mostInCall = 2000
@@ -107,4 +107,11 @@ function cutText(text: string, most: number): string {
   if (text.length <= most + 200) return text
   const head = Math.round(most * 0.6)
   return structuredClone(`${text.slice(0, head)}\n…\n${text.slice(head - most)}`)
+}
+
+/** The result that an entry tells. */
+export function resultIn(entry: LogEntry | undefined): CallResultView | undefined {
+  if (entry?.type !== 'call_result') return undefined
+  const { diff } = (entry.details ?? {}) as { readonly diff?: unknown }
+  return { ...entry, ...(typeof diff === 'string' && { diff }) }
 }

@@ -4,7 +4,7 @@ import { createDraftModel } from './draft-model.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-function kit({ server = '', kept }: { server?: string; kept?: string } = {}) {
+function kit({ server = '', kept, answer }: { server?: string; kept?: string; answer?: Promise<void> } = {}) {
   const storage = new Map<string, string>(kept === undefined ? [] : [['k', kept]])
   const saved: string[] = []
   let isDown = false
@@ -13,6 +13,7 @@ function kit({ server = '', kept }: { server?: string; kept?: string } = {}) {
       key: 'k',
       load: async () => ({ text: saved.at(-1) ?? server, version: saved.length + 1 }),
       save: async (text) => {
+        await (saved.length === 0 && answer)
         if (isDown) throw new Error('no connection')
         saved.push(text)
         return saved.length + 1
@@ -50,6 +51,39 @@ test('WB70 what the server could not take is kept by the browser, survives a rel
   setDown(false)
   await vi.advanceTimersByTimeAsync(5000)
   expect([saved.at(-1), again.state.isSaved]).toEqual(['new', true])
+})
+
+test('WB70 a screen that goes saves once more and no later; what could not be saved is left to the next screen', async () => {
+  const { make, saved, storage, setDown } = kit()
+  setDown(true)
+  const old = make()
+  old.write('old')
+  await vi.advanceTimersByTimeAsync(1000)
+  await old.stop()
+  const next = make()
+  await next.start()
+  next.write('newer')
+  setDown(false)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect([saved, storage.size]).toEqual([['newer'], 0])
+})
+
+test('WB70 a save of the screen before, which takes long, comes before that of this one and deletes nothing of it', async () => {
+  const { promise: answer, resolve } = Promise.withResolvers<void>()
+  const { make, saved, storage } = kit({ answer })
+  const old = make()
+  old.write('old')
+  const stopped = old.stop()
+  const next = make()
+  next.write('newer')
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(saved).toEqual([])
+  expect(storage.get('k')).toBe('newer')
+  resolve()
+  await stopped
+  expect(storage.get('k')).toBe('newer')
+  await next.flush()
+  expect([saved, storage.size]).toEqual([['old', 'newer'], 0])
 })
 
 test('WB70 what another tab wrote is shown, but never in the place of what is just being written', async () => {

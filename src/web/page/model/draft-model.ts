@@ -10,6 +10,8 @@ export interface DraftModel extends Model<DraftState> {
   hear(draft: RemoteDraft): void
   /** Saves at once what is not saved, as before the page goes. */
   flush(): Promise<void>
+  /** Saves once more. What cannot be saved stays in the browser, for the next model of this draft. */
+  stop(): Promise<void>
 }
 
 export interface DraftState {
@@ -32,26 +34,26 @@ interface DraftOptions {
 export function createDraftModel({ load, save, storage, key }: DraftOptions): DraftModel {
   const cell = new Cell<DraftState>({ text: '', isSaved: true, isFromElsewhere: false })
   let timer: ReturnType<typeof setTimeout> | undefined
-  let saving: Promise<void> = Promise.resolve()
+  let isOver = false
   /** Of the last text that was read or saved here; that of a server that was started since has 0. */
   let known = -1
 
   const saveNow = (): Promise<void> => {
     clearTimeout(timer)
     timer = undefined
-    saving = saving.then(async () => {
+    const saving = (saves.get(key) ?? Promise.resolve()).then(async () => {
       const { text, isSaved } = cell.state
       if (isSaved) return
       try {
         known = Math.max(known, await save(text))
       } catch {
-        timer ??= setTimeout(() => void saveNow(), retryMs)
+        if (!isOver) timer ??= setTimeout(() => void saveNow(), retryMs)
         return
       }
-      if (cell.state.text !== text) return
-      storage.removeItem(key)
-      cell.change({ isSaved: true })
+      if (storage.getItem(key) === text) storage.removeItem(key)
+      if (cell.state.text === text) cell.change({ isSaved: true })
     })
+    saves.set(key, saving)
     return saving
   }
 
@@ -67,6 +69,7 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
     },
     subscribe: (listener) => cell.subscribe(listener),
     async start() {
+      isOver = false
       const kept = storage.getItem(key)
       if (kept !== null) {
         cell.set({ text: kept, isSaved: false, isFromElsewhere: true })
@@ -80,14 +83,21 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
       try {
         storage.setItem(key, text)
       } catch {
-        // there is no room for it; the server gets it in a moment
+        storage.removeItem(key) // there is no room for it; the server gets it in a moment
       }
       timer ??= setTimeout(() => void saveNow(), pauseMs)
     },
     hear,
     flush: saveNow,
+    stop() {
+      isOver = true
+      return saveNow()
+    },
   }
 }
+
+/** The last save of each draft. Those of a model that is over may take long, and come before those of the next one. */
+const saves = new Map<string, Promise<void>>()
 
 const pauseMs = 300
 const retryMs = 3000

@@ -1,6 +1,8 @@
 import { createRemoteClient, type RemoteClient, RemoteProblem } from '../libero.ts'
 import type { Attached } from '../session/attached-files.ts'
+import { backOff } from './back-off.ts'
 import { Cell, type Model } from './model.ts'
+import { onWake } from './on-wake.ts'
 import { createSessionList, type SessionList } from './session-list.ts'
 import { createThemeChoice, type ThemeChoice } from './theme-choice.ts'
 import { tokenIn } from './token-in.ts'
@@ -44,21 +46,27 @@ export function createPageModel(): PageModel {
   let about: ReturnType<RemoteClient['about']> | undefined
   const attached = new Map<string, Cell<readonly Attached[]>>()
 
-  async function enter(): Promise<void> {
-    try {
-      await client.sessions.list({ limit: 1 })
-      cell.change({ access: 'granted', offline: undefined })
-      sessions.start()
-    } catch (error) {
-      if (!(error instanceof RemoteProblem)) throw error
-      if (error.status === 401 || error.status === 429) cell.change({ access: 'refused' })
-      else cell.change({ offline: error.detail })
+  /** Asks until the server answers. The page says meanwhile that it does not. */
+  async function untilAnswered(ask: () => Promise<unknown>): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        await ask()
+        return cell.change({ offline: undefined })
+      } catch (error) {
+        if (!(error instanceof RemoteProblem) || isRefusal(error)) throw error
+        cell.change({ offline: error.detail })
+        await backOff(tries)
+      }
     }
   }
 
-  async function login(token: string): Promise<void> {
-    await createRemoteClient({ url, token, retryForMs: 0 }).login()
-    await enter()
+  const once = createRemoteClient({ url, retryForMs: 0 })
+  const trade = (token: string): Promise<void> => createRemoteClient({ url, token, retryForMs: 0 }).login()
+
+  async function enter(): Promise<void> {
+    await untilAnswered(() => once.sessions.list({ limit: 1 }))
+    cell.change({ access: 'granted' })
+    sessions.start()
   }
 
   return {
@@ -83,11 +91,19 @@ export function createPageModel(): PageModel {
     },
     subscribe: (listener) => cell.subscribe(listener),
     async start() {
+      onWake(sessions.wake)
       const token = takeTokenFromAddress()
-      if (token !== undefined) await login(token).catch(() => cell.change({ access: 'refused' }))
-      else await enter()
+      try {
+        if (token !== undefined) await untilAnswered(() => trade(token))
+        await enter()
+      } catch {
+        cell.change({ access: 'refused' })
+      }
     },
-    login,
+    async login(token) {
+      await trade(token)
+      await enter()
+    },
     async logout() {
       await client.logout()
       sessions.stop()
@@ -95,6 +111,8 @@ export function createPageModel(): PageModel {
     },
   }
 }
+
+const isRefusal = ({ status }: RemoteProblem): boolean => status === 401 || status === 403 || status === 429
 
 /** The token is in the fragment, which is sent to no server; it is taken out of the address at once, and so out of the history. */
 function takeTokenFromAddress(): string | undefined {

@@ -23,3 +23,21 @@ test('WB72 a command that is not there is told, with how to send the line; a ser
   await expect(runLine(failing(409, 'parked'), 's', '/review')).rejects.toBeInstanceOf(RemoteProblem)
   expect(await runLine(failing(501, 'not_offered'), 's', '/review')).toBeUndefined()
 })
+
+test('WB72 a command of which the answer was lost is run again under its key; another line or a further run has its own', async () => {
+  const keys: (string | undefined)[] = []
+  let isLost = true
+  const runCommand = async (_: string, __: string, options?: { readonly key?: string }) => {
+    keys.push(options?.key)
+    if (isLost) throw new RemoteProblem({ status: 0, code: 'no_connection', detail: 'The connection was lost' })
+    return { text: 'done' }
+  }
+  const client = { sessions: { runCommand } }
+  await expect(runLine(client, 's', '/review a')).rejects.toThrow('lost')
+  await expect(runLine(client, 's', '/review a')).rejects.toThrow('lost')
+  await expect(runLine(client, 's', '/review b')).rejects.toThrow('lost')
+  isLost = false
+  await runLine(client, 's', '/review b')
+  await runLine(client, 's', '/review b')
+  expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 0, 2, 2, 4])
+})

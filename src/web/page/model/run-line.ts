@@ -10,8 +10,12 @@ export async function runLine(
   line: string,
 ): Promise<string | undefined> {
   if (!line.startsWith('/') || !readCommandLine(line)) return undefined
+  const of = `${id} ${line}`
+  if (tried?.of !== of) tried = { of, key: crypto.randomUUID() }
   try {
-    return (await sessions.runCommand(id, line)).text
+    const { text } = await sessions.runCommand(id, line, { key: tried.key })
+    tried = undefined
+    return text
   } catch (error) {
     if (!(error instanceof RemoteProblem)) throw error
     if (error.status === 501 || error.status === 404) return undefined
@@ -19,3 +23,6 @@ export async function runLine(
     throw new Error(`${error.detail.replace(/\.$/, '')}. To send the line as a message, put a blank before it.`)
   }
 }
+
+/** The line that failed last. The server may have run it, and only its answer was lost: under its key it is one message. */
+let tried: { readonly of: string; readonly key: string } | undefined

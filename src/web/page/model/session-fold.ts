@@ -8,8 +8,7 @@ import {
   type RemoteEvent,
   type SessionView,
 } from '../libero.ts'
-import { cutEntry } from './cut-entry.ts'
-import { resultIn } from './whole-row.ts'
+import { cutEntry, resultIn } from './cut-entry.ts'
 
 export type CallEnd = ReturnType<typeof callOutcome>
 

@@ -1,10 +1,13 @@
 import type { RemoteChange, RemoteClient, RemotePendingCall, RemoteProblem, RemoteSession } from '../libero.ts'
+import { backOff } from './back-off.ts'
 import { Cell, type Model } from './model.ts'
 
 /** The sessions of the server and the calls that wait for a person, kept up to date. */
 export interface SessionList extends Model<SessionListState> {
   start(): void
   stop(): void
+  /** Connects anew at once, as after sleep, and reads what changed meanwhile. */
+  wake(): void
   /** Reads the next page of older sessions. */
   loadMore(): Promise<void>
   /** Reads again which calls wait. */
@@ -61,11 +64,32 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
-    for await (const change of client.allEvents({ signal, onConnection })) {
-      if (change.type === 'session') merge(change.session)
-      else if (change.type === 'draft') drafts.set(change)
-      else await readAll() // what changed before this connection may have been missed
+    for (let tries = 0; !signal.aborted; tries++) {
+      try {
+        for await (const change of client.allEvents({ signal, onConnection })) {
+          if (change.type === 'session') merge(change.session)
+          else if (change.type === 'draft') drafts.set(change)
+          else await readAll() // what changed before this connection may have been missed
+          tries = 0
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        onConnection(error as RemoteProblem)
+        if ((error as RemoteProblem).status === 401) return stop() // the next login starts it
+        await backOff(tries)
+      }
     }
+  }
+
+  function start(): void {
+    if (following) return
+    following = new AbortController()
+    void follow(following.signal)
+  }
+
+  function stop(): void {
+    following?.abort()
+    following = undefined
   }
 
   return {
@@ -73,14 +97,12 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
       return cell.state
     },
     subscribe: (listener) => cell.subscribe(listener),
-    start() {
-      if (following) return
-      following = new AbortController()
-      follow(following.signal).catch((problem: RemoteProblem) => onConnection(problem))
-    },
-    stop() {
-      following?.abort()
-      following = undefined
+    start,
+    stop,
+    wake() {
+      if (!following) return
+      stop()
+      start()
     },
     async loadMore() {
       if (cursor === undefined) return

@@ -1,14 +1,12 @@
 import {
-  createViewHistory,
   type LogEntry,
   type RemoteClient,
   type RemoteContent,
   RemoteProblem,
   type RemoteSession,
   type SessionView,
-  type ViewHistory,
 } from '../libero.ts'
-import { cutEntry } from './cut-entry.ts'
+import { backOff, isAway } from './back-off.ts'
 import { Cell, type Model } from './model.ts'
 import type { Outbox, OutboxMessage } from './outbox.ts'
 import { itemsOf, type RowItem } from './row-items.ts'
@@ -76,9 +74,11 @@ export function createSessionModel(
   { nextFrame, pause, outbox }: SessionModelOptions,
 ): SessionModel {
   let fold = createSessionFold()
+  /** No screen shows it any more. */
+  let isOver = false
   let following: AbortController | undefined
   let past: SessionView | undefined
-  let history: ViewHistory | undefined
+  let history: ReturnType<typeof import('./past-views.ts').pastViews> | undefined
   let isPublishing = false
   /** Something was streamed since the last reply. */
   let hasHeard = false
@@ -145,7 +145,8 @@ export function createSessionModel(
       hasHeard = false
     }
     if (entry.type === 'run_ended') isWithoutDeltas = false
-    if (entry.type === 'details' || entry.type === 'run_ended') void readSummary()
+    // If this fails, the header shows the summary from before until the next of these entries.
+    if (entry.type === 'details' || entry.type === 'run_ended') readSummary().catch(() => {})
   }
 
   async function readSummary(): Promise<void> {
@@ -153,18 +154,25 @@ export function createSessionModel(
   }
 
   /** What is before the end, page by page, and without keeping the browser from drawing. */
-  async function readWhole(signal: AbortSignal): Promise<void> {
-    while (!fold.isWhole && !signal.aborted) {
-      const { entries } = await client.sessions.entries(id, { after: fold.readTo, limit: pageSize })
-      if (signal.aborted || entries.length === 0) return
-      for (let at = 0; at < entries.length; at += portion) {
-        if (fold.addRead(entries.slice(at, at + portion))) publishNow()
-        await pause()
+  async function readWhole(signal: AbortSignal, tries = 0): Promise<void> {
+    try {
+      while (!fold.isWhole && !signal.aborted) {
+        const { entries } = await client.sessions.entries(id, { after: fold.readTo, limit: pageSize })
+        if (signal.aborted || entries.length === 0) return
+        for (let at = 0; at < entries.length; at += portion) {
+          if (fold.addRead(entries.slice(at, at + portion))) publishNow()
+          await pause()
+        }
       }
+    } catch (problem) {
+      // What is shown already stays, and goes on live.
+      if (!isAway(problem) && (problem as RemoteProblem).status !== 500) throw problem
+      await backOff(tries)
+      return readWhole(signal, tries + 1)
     }
   }
 
-  async function run(signal: AbortSignal): Promise<void> {
+  async function run(signal: AbortSignal, tries = 0): Promise<void> {
     try {
       if (cell.state.isLoading) {
         const [{ entries }] = await Promise.all([
@@ -179,7 +187,10 @@ export function createSessionModel(
     } catch (problem) {
       if (signal.aborted) return
       if (problem instanceof RemoteProblem && problem.code === 'beyond_head') return restart()
-      cell.change({ problem, isLoading: false })
+      if (!isAway(problem)) return cell.change({ problem, isLoading: false })
+      stop()
+      await backOff(tries)
+      start(tries + 1)
     }
   }
 
@@ -222,11 +233,12 @@ export function createSessionModel(
     }
   }
 
-  function start(): void {
-    if (following) return
+  function start(tries = 0): void {
+    if (following || isOver) return
+    if (cell.state.problem) cell.change({ problem: undefined, isLoading: fold.view.head === 0 })
     takeFromOutbox()
     following = new AbortController()
-    void run(following.signal)
+    void run(following.signal, tries)
   }
 
   function stop(): void {
@@ -240,8 +252,14 @@ export function createSessionModel(
       return cell.state
     },
     subscribe: (listener) => cell.subscribe(listener),
-    start,
-    stop,
+    start() {
+      isOver = false
+      start()
+    },
+    stop() {
+      isOver = true
+      stop()
+    },
     wake() {
       stop()
       start()
@@ -258,7 +276,7 @@ export function createSessionModel(
       cell.change({ sending: othersThan(key) })
     },
     async lookAt(seq) {
-      history ??= createViewHistory((after, to) => readCut(client, id, after, to))
+      history ??= (await import('./past-views.ts')).pastViews(client, id)
       past = seq === undefined ? undefined : await history.at(seq)
       publishNow()
     },
@@ -271,11 +289,6 @@ export function createSessionModel(
     isCut: (seq) => fold.isCut(seq),
     endOf: (result) => fold.endOf(result),
   }
-}
-
-async function readCut(client: RemoteClient, id: string, after: number, to: number): Promise<readonly LogEntry[]> {
-  const { entries } = await client.sessions.entries(id, { after, before: to + 1, limit: 1000 })
-  return entries.map((entry) => cutEntry(entry).entry)
 }
 
 /** Entries of the end that are read first: some screens full. */

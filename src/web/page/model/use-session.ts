@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
+import { onWake } from './on-wake.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import { createSessionModel, type SessionModel } from './session-model.ts'
 
@@ -12,25 +13,14 @@ export function useSession(id: string, outbox?: Outbox): SessionModel {
   )
   useEffect(() => {
     session.start()
-    let hiddenSince = 0
-    const look = (): void => {
-      if (document.hidden) hiddenSince = Date.now()
-      else if (Date.now() - hiddenSince > sleepMs) session.wake()
-    }
-    const wake = (): void => session.wake()
-    document.addEventListener('visibilitychange', look)
-    addEventListener('online', wake)
+    const stopLooking = onWake(() => session.wake())
     return () => {
-      document.removeEventListener('visibilitychange', look)
-      removeEventListener('online', wake)
+      stopLooking()
       session.stop()
     }
   }, [session])
   return session
 }
-
-/** A tab that was hidden for longer may have slept. */
-const sleepMs = 15_000
 
 /** A hidden tab draws nothing, and still keeps up. */
 const nextFrame = (callback: () => void): void => {

@@ -1,4 +1,5 @@
-import type { CallResultView, CallRow, LogEntry, MessageRow, Row } from '../libero.ts'
+import type { CallRow, LogEntry, MessageRow, Row } from '../libero.ts'
+import { resultIn } from './cut-entry.ts'
 import type { SessionModel } from './session-model.ts'
 
 /** A row as the log has it: what the page keeps short is read again. */
@@ -32,11 +33,4 @@ export function inputIn(entry: LogEntry | undefined, callId: string): CallRow['i
   if (entry?.type !== 'turn') return undefined
   const block = entry.turn.content.find((one) => one.type === 'tool_call' && one.id === callId)
   return block?.type === 'tool_call' ? block.input : undefined
-}
-
-/** The result that an entry tells. */
-export function resultIn(entry: LogEntry | undefined): CallResultView | undefined {
-  if (entry?.type !== 'call_result') return undefined
-  const { diff } = (entry.details ?? {}) as { readonly diff?: unknown }
-  return { ...entry, ...(typeof diff === 'string' && { diff }) }
 }

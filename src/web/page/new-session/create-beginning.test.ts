@@ -48,6 +48,6 @@ test('WB99 another folder needs another session, and a first line that is a comm
   await expect(begin({ text: '/review src', folder: '/app' })).rejects.toThrow('runCommand failed')
   failing.clear()
   expect(await begin({ text: '/review src', folder: '/other' })).toBe('s2')
-  expect(named('runCommand').at(-1)).toEqual(['runCommand', 's2', '/review src'])
+  expect(named('runCommand').at(-1)).toEqual(['runCommand', 's2', '/review src', { key: expect.any(String) }])
   expect(named('send')).toEqual([])
 })

@@ -8,7 +8,7 @@ export function useOffers(): { readonly models: readonly RemoteModel[]; readonly
   const { client, sessions } = usePage()
   const { value: models = [] } = useAnswer(() => client.models(), [])
   // Profiles are told with the settings of a session; those of the latest one are offered.
-  const latest = useModel(sessions, (state) => state.sessions?.[0]?.id)
+  const latest = useModel(sessions, (state) => state.sessions?.find(({ kind }) => kind !== 'agent')?.id)
   const { value: settings } = useAnswer(
     async () => (latest === undefined ? undefined : client.sessions.settings(latest)),
     [latest],

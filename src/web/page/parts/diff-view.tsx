@@ -1,6 +1,6 @@
-import { memo } from 'preact/compat'
 import { useMemo, useState } from 'preact/hooks'
 import { type DiffRow, pluralize, readDiff } from '../libero.ts'
+import { memo } from './react.ts'
 import '../styles/diff.css'
 
 export interface DiffViewProps {

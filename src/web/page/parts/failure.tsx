@@ -1,12 +1,23 @@
-import { RemoteProblem } from '../libero.ts'
+import { wordsOf } from './use-action.ts'
+
+interface FailureProps {
+  readonly error: unknown
+  readonly todo: string
+  /** Tries again. */
+  readonly again?: () => void
+}
 
 /** What failed, why, and what to do. */
-export function Failure({ error, todo }: { readonly error: unknown; readonly todo: string }) {
-  const why = error instanceof RemoteProblem ? error.detail : error instanceof Error ? error.message : String(error)
+export function Failure({ error, todo, again }: FailureProps) {
   return (
     <div class="failure" role="alert">
-      <p>{why}</p>
+      <p>{wordsOf(error)}</p>
       <p>{todo}</p>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
     </div>
   )
 }

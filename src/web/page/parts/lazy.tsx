@@ -1,5 +1,7 @@
 import { type ComponentType, createElement, type VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { loadUntilThere } from '../model/back-off.ts'
+import { Failure } from './failure.tsx'
 
 /** A part of the page whose code is loaded when it is first drawn. Until then there is nothing in its place. */
 export function lazy<Props extends object>(
@@ -8,15 +10,20 @@ export function lazy<Props extends object>(
   let loaded: ComponentType<Props> | undefined
   return (props) => {
     const [, redraw] = useState({})
+    const [failure, setFailure] = useState<unknown>()
     useEffect(() => {
       if (loaded) return
-      load()
+      loadUntilThere(load, setFailure)
         .then((component) => {
           loaded = component
           redraw({})
         })
-        .catch((error: unknown) => console.error('A part of the page could not be loaded; reload it.', error))
+        .catch(() => {}) // it is shown
     }, [])
-    return loaded ? createElement(loaded, props) : null
+    if (loaded) return createElement(loaded, props)
+    return failure === undefined ? null : <Failure error={failure} todo={whenNotLoaded} />
   }
 }
+
+export const whenNotLoaded =
+  'The code of this part could not be loaded. It is tried again; if that does not help, reload the page.'

@@ -1,10 +1,10 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
-import { memo } from 'preact/compat'
 import { useMemo, useRef } from 'preact/hooks'
 import { visibleText } from '../libero.ts'
 import { CodeBlock } from './code-block.tsx'
 import { createMarkdownBlocks } from './markdown-blocks.ts'
+import { memo } from './react.ts'
 import '../styles/markdown.css'
 
 interface MarkdownProps {

@@ -11,20 +11,21 @@ interface ShownProps<T> {
   readonly children: (value: T) => ComponentChildren
 }
 
-/** An answer of the server in each of its states: being read, there, refused, or not offered by this server. */
+/** An answer of the server in each of its states: being read, there, refused, or not offered by this server; or there and not read anew. */
 export function Shown<T>({ answer: { value, error, again }, what, children }: ShownProps<T>) {
-  if (value !== undefined) return <>{children(value)}</>
-  if (error === undefined) return <Skeleton lines={4} />
+  if (value === undefined && error === undefined) return <Skeleton lines={4} />
+  return (
+    <>
+      {error !== undefined && <NotRead error={error} again={again} what={what} />}
+      {value !== undefined && children(value)}
+    </>
+  )
+}
+
+function NotRead({ error, again, what }: Pick<Answer<unknown>, 'error' | 'again'> & { readonly what: string }) {
   if (error instanceof RemoteProblem && (error.status === 501 || error.code === 'no_route'))
     return <p class="facts">{`This server does not offer ${what}.`}</p>
   if (error instanceof RemoteProblem && error.status === 403)
     return <p class="facts">{`Your token may not see ${what}: ${error.detail}`}</p>
-  return (
-    <>
-      <Failure error={error} todo={`The ${what} could not be read.`} />
-      <button type="button" onClick={again}>
-        Try again
-      </button>
-    </>
-  )
+  return <Failure error={error} todo={`The ${what} could not be read.`} again={again} />
 }

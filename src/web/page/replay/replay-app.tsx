@@ -1,7 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { PageContext } from '../frame/page-context.ts'
 import { pluralize, type RemoteClient, visibleName } from '../libero.ts'
-import { createFindModel } from '../model/find-model.ts'
 import { Cell, useModel } from '../model/model.ts'
 import type { Outbox } from '../model/outbox.ts'
 import type { PageModel } from '../model/page-model.ts'
@@ -11,10 +10,15 @@ import { dollars } from '../parts/numbers.ts'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { FindBar } from '../session/find-bar.tsx'
 import { RowList } from '../session/row-list.tsx'
-import { type Said, SessionContext, type SessionScreenContext, useSessionScreen } from '../session/session-context.ts'
+import {
+  noFind,
+  type Said,
+  SessionContext,
+  type SessionScreenContext,
+  useSessionScreen,
+} from '../session/session-context.ts'
 import { TimeSlider } from '../session/time-slider.tsx'
 import '../styles/session.css'
-import '../styles/side.css'
 import '../styles/print.css'
 import './replay.css'
 
@@ -40,7 +44,7 @@ function Replay({ id }: Pick<ReplayAppProps, 'id'>) {
   const session = useSession(id, noOutbox)
   const context = useMemo(
     (): SessionScreenContext => ({
-      ...{ session, find: createFindModel(session) },
+      ...{ session, find: new Cell(noFind) },
       opened: new Cell<ReadonlyMap<string, boolean>>(new Map()),
       thoughtFor: new Map(),
       said: new Cell<Said | undefined>(undefined),

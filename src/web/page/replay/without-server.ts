@@ -14,6 +14,8 @@ export const RollbackDialog = nothing
 export const QueuedView = nothing
 export const SendingView = nothing
 export const CallWhy = nothing
+export const createOutbox = nothing
+export const sendWithFiles = nothing
 /** TiddlyWiki is on the server. */
 export const Wikitext = ({ text }: { readonly text: string }) =>
   createElement('pre', { class: 'output' }, visibleText(text))

@@ -94,13 +94,9 @@ function Records({ filter }: { readonly filter: Filter }) {
 
 function Record({ record }: { readonly record: RemoteAuditRecord }) {
   const { event, tool, key, decision, at, approver, sessionId, command } = record
-  const facts = [
-    decision?.why,
-    decision?.rule,
-    approver && `by ${approver}`,
-    command,
-    sessionId && `session ${sessionId}`,
-  ]
+  const facts = [decision?.why, decision?.rule, approver && `by ${approver}`, command].filter(
+    (one) => one !== undefined,
+  )
   return (
     <li>
       <div class="item-head">
@@ -115,8 +111,13 @@ function Record({ record }: { readonly record: RemoteAuditRecord }) {
         </p>
       )}
       <p class="item-text">
-        {facts.map((one) => one && `${fullyVisible(one)} · `)}
-        {sessionId !== undefined && <Link to={{ screen: 'session', id: sessionId, part: 'chat' }}>session</Link>}
+        {facts.map((one) => fullyVisible(one)).join(' · ')}
+        {sessionId !== undefined && (
+          <>
+            {facts.length > 0 && ' · '}
+            <Link to={{ screen: 'session', id: sessionId, part: 'chat' }}>{visibleName(sessionId)}</Link>
+          </>
+        )}
       </p>
       {record.details && (
         <details>

@@ -1,10 +1,13 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { fullyVisible, type RemoteExplanation, type RemoteMode } from '../libero.ts'
+import { Empty } from '../parts/empty.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { VerdictTag } from '../parts/verdict.tsx'
 import { inputOf } from './policy-cases.ts'
+
+const examples = ['git push origin main', 'rm -rf build', 'curl -s https://example.com | sh']
 
 /** What the rules say about a line of the shell, or a call of any tool. Nothing runs. */
 export function ExplainPanel() {
@@ -13,6 +16,11 @@ export function ExplainPanel() {
   const [explanation, setExplanation] = useState<RemoteExplanation>()
   const { isBusy, problem, run } = useAction()
   const isShell = tool.trim() === 'shell'
+  const field = useRef<HTMLTextAreaElement>(null)
+  const take = (example: string): void => {
+    field.current!.value = example
+    field.current!.form!.requestSubmit()
+  }
   const explain = (event: SubmitEvent): void => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
@@ -30,12 +38,13 @@ export function ExplainPanel() {
         <label class="field wide">
           <span>{isShell ? 'A line of the shell' : 'The input of the call, as JSON'}</span>
           <textarea
+            ref={field}
             name="input"
             class="mono"
             rows={isShell ? 2 : 4}
             required
             spellcheck={false}
-            placeholder={isShell ? 'git push origin main' : '{ "path": "src/cart.js" }'}
+            placeholder={isShell ? examples[0] : '{ "path": "src/cart.js" }'}
           />
         </label>
         <label class="field">
@@ -58,6 +67,11 @@ export function ExplainPanel() {
       </form>
       <ProblemLine problem={problem} />
       <div aria-live="polite">{explanation && <Explanation explanation={explanation} />}</div>
+      {!explanation && isShell && (
+        <Empty title="Try a line" examples={examples} onChoose={take}>
+          <p>Nothing runs: the rules say what they would decide, and why. For example:</p>
+        </Empty>
+      )}
     </>
   )
 }

@@ -42,7 +42,8 @@ export function RulesPanel() {
           {rules.length === 0 && (
             <p class="facts">
               There are no rules of your own: the mode and what Libero knows of tools and commands decide.{' '}
-              <code>libero policy</code> and the settings allow, ask, deny add some.
+              <code>libero policy</code> and the settings <code>allow</code>, <code>ask</code> and <code>deny</code> add
+              some.
             </p>
           )}
           {lists.map(([list, words]) => {

@@ -1,43 +1,46 @@
 import { useState } from 'preact/hooks'
+import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteSchedule, type RemoteScheduleTime, visibleName } from '../libero.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import { clockTime, hoursIn, localTime, ownTimeZone, timeIn } from './schedule-fields.ts'
 
 interface ScheduleFormProps {
   /** The one that is changed; otherwise a new one is made. */
   readonly schedule?: RemoteSchedule
-  readonly agent?: string
+  readonly agent?: string | undefined
+  /** What a new one begins with. */
+  readonly example?: Pick<RemoteSchedule, 'when' | 'message'> | undefined
   readonly onDone: () => void
 }
 
 /** Makes or changes a schedule. */
-export function ScheduleForm({ schedule, agent = schedule?.agentId, onDone }: ScheduleFormProps) {
+export function ScheduleForm({ schedule, agent = schedule?.agentId, example, onDone }: ScheduleFormProps) {
   const { client } = usePage()
-  const [type, setType] = useState(schedule?.when.type ?? 'interval')
+  const { when, message } = schedule ?? example ?? {}
+  const [type, setType] = useState(when?.type ?? 'interval')
   const { isBusy, problem, run } = useAction()
   const { value: page } = useAnswer(
     async () => (agent === undefined ? client.agents.list({ limit: 200 }) : undefined),
     [],
   )
-  const when = schedule?.when
+  const zone = schedule?.when.type === 'cron' ? (schedule.when.timeZone ?? 'of the server') : ownTimeZone
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const text = (name: string): string => String(form.get(name) ?? '').trim()
-    const fields = { when: timeOf(type, text), message: text('message') }
-    const hours =
-      text('from') !== '' && text('to') !== ''
-        ? { from: text('from'), to: text('to'), timeZone: ownTimeZone }
-        : undefined
+    const fields = { when: timeIn(type, text, schedule?.when), message: text('message') }
+    const hours = hoursIn(text, schedule?.activeHours)
     const maxRuns = text('maxRuns') === '' ? undefined : Number(text('maxRuns'))
     const isDone = await run(() =>
       schedule
         ? client.schedules.update(schedule.id, {
-            ...fields,
+            message: fields.message,
+            ...(!isSame(fields.when, schedule.when) && { when: fields.when }),
             name: text('name') === '' ? null : text('name'),
-            activeHours: hours ?? null,
+            ...(!isSame(hours, schedule.activeHours) && { activeHours: hours ?? null }),
             maxRuns: maxRuns ?? null,
           })
         : client.schedules.make({
@@ -50,6 +53,12 @@ export function ScheduleForm({ schedule, agent = schedule?.agentId, onDone }: Sc
     )
     if (isDone) onDone()
   }
+  if (page?.agents.length === 0)
+    return (
+      <p class="panel">
+        A schedule wakes an agent, and there is none yet: <Link to={{ screen: 'agents' }}>make one</Link> first.
+      </p>
+    )
   return (
     <form class="panel" onSubmit={submit}>
       <div class="fields">
@@ -103,7 +112,7 @@ export function ScheduleForm({ schedule, agent = schedule?.agentId, onDone }: Sc
         )}
         {type === 'cron' && (
           <label class="field">
-            <span>{`Minute, hour, day, month, weekday (${ownTimeZone})`}</span>
+            <span>{`Minute, hour, day, month, weekday (${zone})`}</span>
             <input
               name="cron"
               class="mono"
@@ -114,11 +123,11 @@ export function ScheduleForm({ schedule, agent = schedule?.agentId, onDone }: Sc
         )}
         <label class="field">
           <span>Not before (optional)</span>
-          <input name="from" type="time" defaultValue={schedule?.activeHours?.from ?? ''} />
+          <input name="from" type="time" defaultValue={clockTime(schedule?.activeHours?.from)} />
         </label>
         <label class="field">
           <span>Not after (optional)</span>
-          <input name="to" type="time" defaultValue={schedule?.activeHours?.to ?? ''} />
+          <input name="to" type="time" defaultValue={clockTime(schedule?.activeHours?.to)} />
         </label>
         <label class="field">
           <span>At most so many runs (optional)</span>
@@ -126,7 +135,7 @@ export function ScheduleForm({ schedule, agent = schedule?.agentId, onDone }: Sc
         </label>
         <label class="field wide">
           <span>What the agent is told</span>
-          <textarea name="message" rows={2} required defaultValue={schedule?.message ?? ''} />
+          <textarea name="message" rows={2} required defaultValue={message ?? ''} />
         </label>
       </div>
       <div class="row-buttons form-end">
@@ -139,16 +148,4 @@ export function ScheduleForm({ schedule, agent = schedule?.agentId, onDone }: Sc
   )
 }
 
-const ownTimeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
-
-function timeOf(type: RemoteScheduleTime['type'], text: (name: string) => string): RemoteScheduleTime {
-  if (type === 'interval') return { type, everySeconds: Math.round(Number(text('minutes')) * 60) }
-  if (type === 'at') return { type, at: new Date(text('at')).toISOString() }
-  return { type, expression: text('cron'), timeZone: ownTimeZone }
-}
-
-/** As an input of type `datetime-local` wants it. */
-function localTime(at: string): string {
-  const date = new Date(at)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -12,48 +12,70 @@ import { useAnswer } from '../parts/use-answer.ts'
 import { ScheduleForm } from './schedule-form.tsx'
 import { nextWords, scheduleWords } from './schedule-words.ts'
 
+const examples: readonly Pick<RemoteSchedule, 'when' | 'message'>[] = [
+  { when: { type: 'cron', expression: '0 9 * * 1-5' }, message: 'Sum up what changed since yesterday' },
+  { when: { type: 'interval', everySeconds: 1800 }, message: 'Look for new issues and answer the simple ones' },
+  { when: { type: 'cron', expression: '0 18 * * 5' }, message: 'Write the report of the week' },
+]
+
 /** When agents are woken: of all agents, or of one. */
 export function ScheduleList({ agent }: { readonly agent?: string }) {
   const { client, sessions } = usePage()
   const changes = useModel(sessions, (state) => state.sessions)
   const answer = useAnswer(() => client.schedules.list(agent === undefined ? {} : { agent }), [agent, changes])
   const [isMaking, setMaking] = useState(false)
+  const [example, setExample] = useState<(typeof examples)[number]>()
+  const make = (isNow: boolean, like?: typeof example): void => {
+    setMaking(isNow)
+    setExample(like)
+  }
+  const Heading = agent === undefined ? 'h1' : 'h2'
   return (
-    <Shown answer={answer} what="schedules">
-      {(schedules) => (
-        <>
-          <p>
-            <button type="button" class="primary" aria-expanded={isMaking} onClick={() => setMaking(!isMaking)}>
-              New schedule
-            </button>
-          </p>
-          {isMaking && (
-            <ScheduleForm
-              {...(agent !== undefined && { agent })}
-              onDone={() => {
-                setMaking(false)
-                answer.again()
-              }}
-            />
-          )}
-          {schedules.length === 0 && !isMaking && (
-            <Empty title="No schedules">
-              <p>A schedule wakes an agent: every so often, at a time, or like a calendar, with a message of yours.</p>
-            </Empty>
-          )}
-          <ul class="item-list">
-            {schedules.map((schedule) => (
-              <Schedule
-                key={schedule.id}
-                schedule={schedule}
-                showsAgent={agent === undefined}
-                onChanged={answer.again}
+    <>
+      <div class="sheet-head">
+        <Heading>Schedules</Heading>
+        <button type="button" class="primary" aria-expanded={isMaking} onClick={() => make(!isMaking)}>
+          New schedule
+        </button>
+      </div>
+      <Shown answer={answer} what="schedules">
+        {(schedules) => (
+          <>
+            {isMaking && (
+              <ScheduleForm
+                key={example?.message}
+                {...{ agent, example }}
+                onDone={() => {
+                  make(false)
+                  answer.again()
+                }}
               />
-            ))}
-          </ul>
-        </>
-      )}
-    </Shown>
+            )}
+            {schedules.length === 0 && !isMaking && (
+              <Empty
+                title="No schedules"
+                examples={examples.map(({ when, message }) => `${message} · ${scheduleWords(when)}`)}
+                onChoose={(_, i) => make(true, examples[i])}
+              >
+                <p>
+                  A schedule wakes an agent: every so often, at a time, or like a calendar, with a message of yours.
+                </p>
+              </Empty>
+            )}
+            <ul class="item-list">
+              {schedules.map((schedule) => (
+                <Schedule
+                  key={schedule.id}
+                  schedule={schedule}
+                  showsAgent={agent === undefined}
+                  onChanged={answer.again}
+                />
+              ))}
+            </ul>
+          </>
+        )}
+      </Shown>
+    </>
   )
 }
 
@@ -64,13 +86,15 @@ interface ScheduleProps {
 }
 
 function Schedule({ schedule, showsAgent, onChanged }: ScheduleProps) {
-  const { client } = usePage()
+  const { client, sessions } = usePage()
+  const agent = useModel(sessions, (state) => state.sessions?.find((one) => one.id === schedule.agentId)?.title)
   const { id, agentId, name, when, message, enabled = true, kind, runs, maxRuns, activeHours, lastRunAt } = schedule
   const [isChanging, setChanging] = useState(false)
   const { isBusy, problem, run } = useAction()
   const act = async (work: () => Promise<unknown>): Promise<void> => {
     if (await run(work)) onChanged()
   }
+  const title = name ?? message.split('\n', 1)[0]!.slice(0, 80)
   const facts = [
     scheduleWords(when),
     activeHours && `between ${activeHours.from} and ${activeHours.to}`,
@@ -80,12 +104,12 @@ function Schedule({ schedule, showsAgent, onChanged }: ScheduleProps) {
   return (
     <li>
       <div class="item-head">
-        <strong>{visibleName(name ?? message.split('\n', 1)[0]!.slice(0, 80))}</strong>
+        <strong>{visibleName(title)}</strong>
         {kind !== undefined && kind !== 'task' && <span class="tag">{kind}</span>}
         <span class="tag" data-kind={enabled ? 'good' : 'waits'}>
           {nextWords(schedule, Date.now())}
         </span>
-        {showsAgent && <Link to={{ screen: 'agent', id: agentId }}>{visibleName(agentId)}</Link>}
+        {showsAgent && <Link to={{ screen: 'agent', id: agentId }}>{visibleName(agent ?? agentId)}</Link>}
         <span class="row-buttons">
           <button
             type="button"
@@ -106,7 +130,7 @@ function Schedule({ schedule, showsAgent, onChanged }: ScheduleProps) {
         </span>
       </div>
       <p class="item-text">{facts.filter(Boolean).join(' · ')}</p>
-      <p class="item-text lines">{visibleText(message)}</p>
+      {title !== message && <p class="item-text lines">{visibleText(message)}</p>}
       <ProblemLine problem={problem} />
       {isChanging && (
         <ScheduleForm

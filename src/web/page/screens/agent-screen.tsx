@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { AgentActions } from '../agents/agent-actions.tsx'
 import { AgentMessages } from '../agents/agent-messages.tsx'
-import { AgentSchedules } from '../agents/agent-schedules.tsx'
 import { AgentSettings } from '../agents/agent-settings.tsx'
 import { PendingCards } from '../cards/pending-cards.tsx'
 import type { ScreenProps } from '../frame/app.tsx'
@@ -12,6 +11,7 @@ import { useModel } from '../model/model.ts'
 import { Segments } from '../parts/segments.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
+import { ScheduleList } from '../schedules/schedule-list.tsx'
 import { Ring } from '../session/ring.tsx'
 import '../agents/agents.css'
 
@@ -54,9 +54,9 @@ export function AgentScreen({ route }: ScreenProps) {
               }))}
             />
             <Segments label="Part" values={parts} value={part} onChange={setPart} />
-            {part === 'messages' && <AgentMessages agent={agent} head={head} />}
+            {part === 'messages' && <AgentMessages key={agent.id} agent={agent} head={head} />}
             {part === 'settings' && <AgentSettings id={id} />}
-            {part === 'schedules' && <AgentSchedules id={id} />}
+            {part === 'schedules' && <ScheduleList agent={id} />}
           </>
         )}
       </Shown>

@@ -12,10 +12,17 @@ import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
 import '../agents/agents.css'
 
+const examples = [
+  'Keep the changelog up to date',
+  'Look through the open issues every morning',
+  'Watch the tests, and tell me when one begins to fail',
+]
+
 /** The agents of the workflow: those that live on between tasks. */
 export function AgentsScreen() {
   const { client, sessions } = usePage()
   const [open, setOpen] = useState<'new' | 'defaults'>()
+  const [message, setMessage] = useState<string>()
   const [closed, setClosed] = useState(false)
   const changes = useModel(sessions, (state) => state.sessions)
   const [limit, setLimit] = useState(100)
@@ -34,7 +41,7 @@ export function AgentsScreen() {
           </button>
         </span>
       </div>
-      {open === 'new' && <NewAgent />}
+      {open === 'new' && <NewAgent key={message} {...(message !== undefined && { message })} />}
       {open === 'defaults' && (
         <section class="panel" aria-label="For all agents">
           <h2>For all agents</h2>
@@ -48,7 +55,14 @@ export function AgentsScreen() {
       <Shown answer={answer} what="agents">
         {({ agents, next }) =>
           agents.length === 0 ? (
-            <Empty title="No agents yet">
+            <Empty
+              title="No agents yet"
+              examples={open === 'new' ? [] : examples}
+              onChoose={(example) => {
+                setMessage(example)
+                setOpen('new')
+              }}
+            >
               <p>An agent lives on between tasks: it keeps its messages, wakes on schedules and may make others.</p>
             </Empty>
           ) : (

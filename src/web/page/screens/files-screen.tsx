@@ -25,6 +25,7 @@ interface Comment {
 export function FilesScreen({ route }: ScreenProps) {
   const { client, base } = usePage()
   const id = route.screen === 'session' ? route.id : ''
+  const title = useAnswer(() => client.sessions.get(id), [id]).value?.title
   const files = useAnswer(() => client.sessions.files(id), [id])
   const [comments, setComments] = useState<readonly Comment[]>([])
   const [isRollingBack, setRollingBack] = useState(false)
@@ -37,15 +38,17 @@ export function FilesScreen({ route }: ScreenProps) {
       navigate(base, { screen: 'session', id, part: 'chat' })
     })
   return (
-    <section class="sheet files-screen">
-      <header class="screen-head">
-        <h1>Files</h1>
-        <button type="button" onClick={() => setRollingBack(true)}>
-          Roll back …
-        </button>
-        <Link to={{ screen: 'session', id, part: 'chat' }} class="button">
-          Conversation
-        </Link>
+    <section class="sheet">
+      <header class="sheet-head">
+        <h1>{`Files: ${visibleName(title ?? id)}`}</h1>
+        <span class="row-buttons">
+          <button type="button" onClick={() => setRollingBack(true)}>
+            Roll back …
+          </button>
+          <Link to={{ screen: 'session', id, part: 'chat' }} class="button">
+            Conversation
+          </Link>
+        </span>
       </header>
       {said && (
         <p role="status">

@@ -45,26 +45,28 @@ export function LogScreen({ route }: ScreenProps) {
         void drop(event.dataTransfer?.files[0])
       }}
     >
-      <header class="screen-head">
+      <header class="sheet-head">
         <h1 class="one-line">{`Log: ${visibleName(file?.name ?? summary.value?.title ?? id)}`}</h1>
-        <label class="button">
-          Open an export
-          <input
-            class="visually-hidden"
-            type="file"
-            accept=".jsonl,application/jsonl"
-            onChange={(event) => void drop(event.currentTarget.files?.[0])}
-          />
-        </label>
-        {file ? (
-          <button type="button" onClick={() => setFile(undefined)}>
-            Back to the session
-          </button>
-        ) : (
-          <Link to={{ screen: 'session', id, part: 'chat' }} class="button">
-            Conversation
-          </Link>
-        )}
+        <span class="row-buttons">
+          <label class="button">
+            Open an export
+            <input
+              class="visually-hidden"
+              type="file"
+              accept=".jsonl,application/jsonl"
+              onChange={(event) => void drop(event.currentTarget.files?.[0])}
+            />
+          </label>
+          {file ? (
+            <button type="button" onClick={() => setFile(undefined)}>
+              Back to the session
+            </button>
+          ) : (
+            <Link to={{ screen: 'session', id, part: 'chat' }} class="button">
+              Conversation
+            </Link>
+          )}
+        </span>
       </header>
       {problem !== undefined && <p role="alert">{problem}</p>}
       <Inspector
@@ -153,7 +155,7 @@ function Inspector({ source, session, seq, agents }: InspectorProps) {
           </button>
         ))}
         <span class="facts" role="status">
-          {shown.length < facts.length ? `${pluralize(shown.length, 'entry').replace('entrys', 'entries')} left` : ''}
+          {shown.length < facts.length ? `${pluralize(shown.length, 'entry')} left` : ''}
         </span>
       </div>
       <div class="log-body">

@@ -7,6 +7,7 @@ import { type NewSessionDraft, newSessionDraft } from '../new-session/new-sessio
 import { useOffers } from '../new-session/use-offers.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { useAction } from '../parts/use-action.ts'
+import { useAnswer } from '../parts/use-answer.ts'
 
 const modes = [
   ['', 'as in the settings'],
@@ -21,6 +22,7 @@ export function NewSessionScreen() {
   const beginSession = useMemo(() => createBeginning(client), [client])
   const [draft, setDraft] = useState(newSessionDraft.read)
   const { models, profiles } = useOffers()
+  const { value: about } = useAnswer(() => client.about(), [])
   const folders = [...new Set(useModel(sessions, (state) => state.sessions)?.flatMap(({ folder }) => folder ?? []))]
   const { isBusy, problem, run } = useAction()
   const message = useRef<HTMLTextAreaElement>(null)
@@ -67,7 +69,7 @@ export function NewSessionScreen() {
               class="mono"
               list="known-folders"
               value={draft.folder ?? ''}
-              placeholder="of the server"
+              placeholder={about?.folder ?? 'of the server'}
               onInput={(event) => change({ folder: event.currentTarget.value })}
             />
             <datalist id="known-folders">

@@ -4,7 +4,6 @@ import { ScheduleList } from '../schedules/schedule-list.tsx'
 export function SchedulesScreen() {
   return (
     <section class="sheet">
-      <h1>Schedules</h1>
       <ScheduleList />
     </section>
   )

@@ -3,24 +3,23 @@ import type { ScreenProps } from '../frame/app.tsx'
 import { LazyScreen } from '../frame/lazy-screen.tsx'
 import { usePage } from '../frame/page-context.ts'
 import type { Route } from '../frame/router.ts'
-import { RemoteProblem } from '../libero.ts'
 import { createDraftModel } from '../model/draft-model.ts'
-import { createFindModel } from '../model/find-model.ts'
 import { Cell, useModel } from '../model/model.ts'
 import { useSession } from '../model/use-session.ts'
-import { Empty } from '../parts/empty.tsx'
-import { Failure } from '../parts/failure.tsx'
+import { Guard } from '../parts/guard.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Announcer } from '../session/announcer.tsx'
 import { takenApart } from '../session/attached-files.ts'
 import { Composer } from '../session/composer.tsx'
 import { Dock } from '../session/dock.tsx'
 import { FindBar } from '../session/find-bar.tsx'
+import type { GoneProps, NothingYetProps } from '../session/no-rows.tsx'
 import { RowList } from '../session/row-list.tsx'
-import { type Said, SessionContext, type SessionScreenContext } from '../session/session-context.ts'
+import { noFind, type Said, SessionContext, type SessionScreenContext } from '../session/session-context.ts'
 import { SessionHeader } from '../session/session-header.tsx'
 import { SideColumn } from '../session/side-column.tsx'
-import '../styles/composer.css' // before the next one, which changes it on narrow pages
+import '../styles/composer.css'
 import '../styles/session.css'
 import '../styles/side.css'
 import '../styles/print.css'
@@ -33,6 +32,8 @@ export function SessionScreen({ route }: ScreenProps) {
   return <Conversation key={route.id} route={route} />
 }
 
+const NothingYet = lazy<NothingYetProps>(async () => (await import('../session/no-rows.tsx')).NothingYet)
+const Gone = lazy<GoneProps>(async () => (await import('../session/no-rows.tsx')).Gone)
 const loadLog = async () => (await import('./log-screen.tsx')).LogScreen
 const loadFiles = async () => (await import('./files-screen.tsx')).FilesScreen
 
@@ -45,7 +46,7 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
     (): SessionScreenContext => ({
       session,
       opened: new Cell<ReadonlyMap<string, boolean>>(new Map()),
-      find: createFindModel(session),
+      find: new Cell(noFind),
       draft,
       thoughtFor: new Map(),
       said: new Cell<Said | undefined>(undefined),
@@ -83,14 +84,18 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
         <div class="session-foot">
           {past === undefined ? (
             <>
-              <Dock />
+              <Guard what="line">
+                <Dock />
+              </Guard>
               <Composer draft={draft} attached={attached} />
             </>
           ) : (
             <p class="dock-line">{`You see the session as it was after entry ${past}. Nothing is changed by looking.`}</p>
           )}
         </div>
-        <SideColumn onClose={() => setSideOpen(false)} />
+        <Guard what="column">
+          <SideColumn onClose={() => setSideOpen(false)} />
+        </Guard>
         <Announcer />
       </div>
     </SessionContext.Provider>
@@ -124,43 +129,8 @@ function useDraft(id: string) {
     return () => {
       unsubscribe()
       document.removeEventListener('visibilitychange', flush)
-      flush()
+      void draft.stop()
     }
   }, [draft, sessions])
   return draft
-}
-
-const examples = [
-  'Explain what this project does, and where to begin reading.',
-  'Run the tests and fix what fails.',
-  'Find what is slow in src, and measure before you change it.',
-]
-
-function NothingYet({ onChoose }: { readonly onChoose: (text: string) => void }) {
-  return (
-    <div class="conversation-frame nothing-yet">
-      <Empty title="Nothing was said yet.">
-        <p>Write what is to be done. For example:</p>
-        <ul>
-          {examples.map((example) => (
-            <li key={example}>
-              <button type="button" class="example" onClick={() => onChoose(example)}>
-                {example}
-              </button>
-            </li>
-          ))}
-        </ul>
-      </Empty>
-    </div>
-  )
-}
-
-function Gone({ problem }: { readonly problem: unknown }) {
-  const isMissing = problem instanceof RemoteProblem && problem.status === 404
-  return (
-    <section class="sheet">
-      <h1>{isMissing ? 'There is no such session' : 'This session cannot be shown'}</h1>
-      <Failure error={problem} todo="Go back to the list of sessions, or reload the page." />
-    </section>
-  )
 }

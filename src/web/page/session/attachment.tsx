@@ -4,7 +4,7 @@ import { useWholeEntry } from './use-whole-entry.ts'
 
 type AttachedBlock = Extract<SessionContentBlock, { type: 'image' | 'document' }>
 
-interface AttachmentProps {
+export interface AttachmentProps {
   readonly block: AttachedBlock
   readonly seq: number | undefined
   /** Its place in the content of the entry. */

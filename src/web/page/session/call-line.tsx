@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { type CallRow, callTitle, formatDuration, visibleName } from '../libero.ts'
 import type { CallEnd } from '../model/session-fold.ts'
 
@@ -9,29 +8,28 @@ interface CallLineProps {
   readonly facts: readonly (string | undefined)[]
   readonly isOpen: boolean
   readonly onToggle: () => void
-  readonly children?: ComponentChildren
 }
 
 export type CallMark = 'done' | 'failed' | 'refused' | 'waits' | 'works' | 'open'
 
-const marks: Readonly<Record<CallMark, readonly [mark: string, words: string]>> = {
-  done: ['✓', 'done'],
-  failed: ['✗', 'failed'],
-  refused: ['⊘', 'refused'],
-  waits: ['?', 'waits for you'],
-  works: ['', 'at work'],
-  open: ['·', 'not started'],
+const marks: Readonly<Record<CallMark, readonly [mark: string, words: string, state: string]>> = {
+  done: ['✓', 'done', 'done'],
+  failed: ['✗', 'failed', 'failed'],
+  refused: ['⊘', 'refused', 'refused'],
+  waits: ['?', 'waits for you', 'waiting'],
+  works: ['', 'at work', 'working'],
+  open: ['·', 'not started', 'idle'],
 }
 
 /** One line: mark, tool, what it is about, and the facts at the right. */
 export function CallLine({ mark, name, what, facts, isOpen, onToggle }: CallLineProps) {
-  const [sign, words] = marks[mark]
+  const [sign, words, state] = marks[mark]
   return (
     <button type="button" class="call-line" aria-expanded={isOpen} onClick={onToggle}>
       <span class="chevron" aria-hidden="true">
         {isOpen ? '▾' : '▸'}
       </span>
-      <span class={`mark call-${mark}`} role="img" aria-label={words}>
+      <span class={`mark mark-${state}`} role="img" aria-label={words}>
         {mark === 'works' ? <span class="spinner" /> : sign}
       </span>
       <span class="call-name">{visibleName(name).slice(0, 60)}</span>

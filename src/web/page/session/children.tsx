@@ -3,6 +3,8 @@ import { Link } from '../frame/link.tsx'
 import { type ChildView, callTitle, pluralize, type Row, visibleName, visibleText } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { Markdown } from '../parts/markdown.tsx'
+import { dollars } from '../parts/numbers.ts'
+import { CallLine } from './call-line.tsx'
 import { isReplay } from './is-replay.ts'
 import { textOf } from './message-view.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
@@ -27,22 +29,18 @@ function Child({ child, number }: { readonly child: ChildView; readonly number: 
   const { id, isOver, view } = child
   const [shown, setShown] = useState(isReplay ? Number.POSITIVE_INFINITY : 30)
   const earlier = view.rows.length - shown
-  const name = view.run?.agent ?? `agent ${number}`
-  const state = view.status === 'waiting' ? ['?', 'waits'] : isOver ? ['✓', 'done'] : ['', 'works']
+  const { calls, cost = 0 } = view.usage
   return (
     <div class="child">
       <div class="child-head">
-        <button type="button" class="call-line" aria-expanded={isOpen} onClick={toggle}>
-          <span class="chevron" aria-hidden="true">
-            {isOpen ? '▾' : '▸'}
-          </span>
-          <span class={`mark call-${state[1]}`} role="img" aria-label={state[1]}>
-            {state[1] === 'works' ? <span class="spinner" /> : state[0]}
-          </span>
-          <span class="call-name">{visibleName(name)}</span>
-          <span class="call-what one-line">{activityOf(view.rows.slice(-12))}</span>
-          <span class="facts">{pluralize(view.usage.calls, 'reply').replace('replys', 'replies')}</span>
-        </button>
+        <CallLine
+          mark={view.status === 'waiting' ? 'waits' : isOver ? 'done' : 'works'}
+          name={view.run?.agent ?? `agent ${number}`}
+          what={activityOf(view.rows.slice(-12))}
+          facts={[pluralize(calls, 'reply'), cost > 0 ? dollars(cost) : undefined]}
+          isOpen={isOpen}
+          onToggle={toggle}
+        />
         {!isReplay && (
           <Link to={{ screen: 'session', id, part: 'chat' }} class="quiet-link">
             Open

@@ -1,94 +1,73 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteCompletions, visibleName } from '../libero.ts'
 import { useSessionScreen } from './session-context.ts'
 
-type Replace = (from: number, to: number, by: string) => void
-
-interface Completion {
-  readonly found: RemoteCompletions | undefined
-  readonly at: number
-  /** Asks for what fits at the caret, in a moment. */
-  ask(): void
-  close(): void
-  /** Whether the key was for the list. */
-  press(event: KeyboardEvent, replace: Replace): boolean
-  readonly attributes: Readonly<Record<string, string | boolean>>
+export interface CompletionProps {
+  readonly field: HTMLTextAreaElement
+  readonly text: string
+  readonly onChoose: (from: number, to: number, by: string) => void
 }
 
-/** What may follow at the caret: files after `@`, commands after `/`, as the server knows them. */
-export function useCompletion(text: string, caret: () => number): Completion {
+/** Files after `@`, commands after `/`, as the server knows them. The list takes the keys of the field while it is shown. */
+export function Completion({ field, text, onChoose }: CompletionProps) {
   const { client } = usePage()
   const { session } = useSessionScreen()
   const [found, setFound] = useState<RemoteCompletions>()
   const [at, setAt] = useState(0)
-  const [asked, setAsked] = useState(0)
-  const isOffered = useRef(true)
+  const close = (): void => setFound(undefined)
   useEffect(() => {
-    const before = text.slice(0, caret())
-    const isWanted = asked > 0 && isOffered.current && (/(?:^|\s)@[^\s@]*$/.test(before) || /^\/[^\n]*$/.test(before))
-    if (!isWanted) return setFound(undefined)
     let isCurrent = true
     const timer = setTimeout(() => {
-      client.sessions.completions(session.id, text, caret()).then(
+      client.sessions.completions(session.id, text, field.selectionStart).then(
         (answer) => {
           if (!isCurrent) return
-          setFound(answer.items.length > 0 ? answer : undefined)
+          setFound(answer.items.length > 0 ? { ...answer, items: answer.items.slice(0, 10) } : undefined)
           setAt(0)
         },
-        () => {
-          isOffered.current = false // this server has no folder to look into
-        },
+        close, // this server has no folder to look into
       )
     }, 80)
     return () => {
       isCurrent = false
       clearTimeout(timer)
     }
-  }, [asked])
-  const close = (): void => setFound(undefined)
-  return {
-    found,
-    at,
-    ask: () => setAsked((count) => count + 1),
-    close,
-    press(event, replace) {
-      if (!found) return false
+  }, [text])
+  const choose = (by: string): void => {
+    onChoose(found!.from, found!.to, by)
+    close()
+  }
+  useEffect(() => {
+    if (!found) return
+    const press = (event: KeyboardEvent): void => {
+      if (event.isComposing) return
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
       if (step !== undefined) setAt((at + step + found.items.length) % found.items.length)
-      else if (event.key === 'Tab' || (event.key === 'Enter' && !event.shiftKey)) {
-        replace(found.from, found.to, found.items[at]!.text)
-        close()
-      } else if (event.key === 'Escape') close()
-      else return false
+      else if (event.key === 'Tab' || (event.key === 'Enter' && !event.shiftKey)) choose(found.items[at]!.text)
+      else if (event.key === 'Escape') close()
+      else return
       event.preventDefault()
       event.stopPropagation()
-      return true
-    },
-    attributes: found
-      ? {
-          role: 'combobox',
-          'aria-expanded': true,
-          'aria-controls': 'completions',
-          'aria-activedescendant': `completion-${at}`,
-          'aria-autocomplete': 'list',
-        }
-      : {},
-  }
-}
-
-interface CompletionListProps {
-  readonly completion: Completion
-  readonly onChoose: Replace
-}
-
-export function CompletionList({ completion: { found, at, close }, onChoose }: CompletionListProps) {
+    }
+    const attributes = {
+      ...{ role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'completions', 'aria-autocomplete': 'list' },
+      'aria-activedescendant': `completion-${at}`,
+    }
+    for (const [name, value] of Object.entries(attributes)) field.setAttribute(name, value)
+    field.addEventListener('keydown', press, { capture: true }) // before the field sends or breaks a line
+    field.addEventListener('blur', close)
+    return () => {
+      for (const name of Object.keys(attributes)) field.removeAttribute(name)
+      field.removeEventListener('keydown', press, { capture: true })
+      field.removeEventListener('blur', close)
+    }
+  }, [found, at])
   if (!found) return null
   return (
     <div id="completions" class="completions" role="listbox" aria-label="Completions">
-      {found.items.slice(0, 10).map(({ text, label, detail }, i) => (
+      {found.items.map(({ text: item, label, detail }, i) => (
         <div
-          key={text}
+          key={item}
           id={`completion-${i}`}
           role="option"
           tabIndex={-1}
@@ -96,11 +75,10 @@ export function CompletionList({ completion: { found, at, close }, onChoose }: C
           // The field keeps the focus.
           onMouseDown={(event) => {
             event.preventDefault()
-            onChoose(found.from, found.to, text)
-            close()
+            choose(item)
           }}
         >
-          <span class="one-line">{visibleName(label ?? text)}</span>
+          <span class="one-line">{visibleName(label ?? item)}</span>
           {detail !== undefined && <span class="facts one-line">{visibleName(detail)}</span>}
         </div>
       ))}

@@ -2,11 +2,13 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import type { DraftModel } from '../model/draft-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
-import { runLine } from '../model/run-line.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { wordsOf } from '../parts/use-action.ts'
 import { type Attached, contentOf, writtenText } from './attached-files.ts'
-import { CompletionList, useCompletion } from './completion.tsx'
+import type { CompletionProps } from './completion.tsx'
 import { useSessionScreen } from './session-context.ts'
+
+const Completion = lazy<CompletionProps>(async () => (await import('./completion.tsx')).Completion)
 
 /** On a device without a keyboard, Enter breaks lines. */
 const isTouch = matchMedia('(pointer: coarse)')
@@ -28,7 +30,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const history = useHistory(draft)
-  const completion = useCompletion(text, () => field.current?.selectionStart ?? 0)
+  const [isCompleting, setCompleting] = useState(false)
   useEffect(() => {
     if (!isAtWork) setStopping(false)
   }, [isAtWork])
@@ -40,7 +42,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   const send = async (mode?: 'steer' | 'followUp'): Promise<void> => {
     const written = text.trim()
     if (written === '' && attached.length === 0) return
-    completion.close()
+    setCompleting(false)
     said.set(undefined)
     draft.write('')
     if (attached.length === 0 && (await runCommand(text.trimEnd()))) return
@@ -53,7 +55,9 @@ export function Composer({ draft, attached: files }: ComposerProps) {
 
   /** Whether it was a command. One that fails stays in the field. */
   const runCommand = async (line: string): Promise<boolean> => {
+    if (!line.startsWith('/')) return false
     try {
+      const { runLine } = await import('../model/run-line.ts')
       const answer = await runLine(client, session.id, line)
       if (answer) said.set({ text: answer })
       return answer !== undefined
@@ -76,7 +80,8 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   useEffect(() => {
     if (!isAtWork) return
     const press = (event: KeyboardEvent): void => {
-      const isTaken = event.defaultPrevented || (event.target as Element).closest('.card, dialog, .find-bar') !== null
+      const isTaken =
+        event.defaultPrevented || (event.target as Element).closest('.card, dialog, .find-bar, input') !== null
       if (event.key === 'Escape' && !isTaken && !document.querySelector('dialog[open]')) void stop()
     }
     addEventListener('keydown', press)
@@ -92,13 +97,14 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   }
 
   const press = (event: KeyboardEvent): void => {
-    if (event.isComposing || completion.press(event, replace)) return
+    if (event.isComposing) return
     if (event.key === 'Enter' && !event.shiftKey && (!isTouch.matches || event.ctrlKey)) {
       event.preventDefault()
       void send(isAtWork ? (event.altKey ? 'followUp' : 'steer') : undefined)
     } else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') history.press(event, field.current!)
   }
   const replace = (from: number, to: number, by: string): void => {
+    setCompleting(false)
     draft.write(text.slice(0, from) + by + text.slice(to))
     requestAnimationFrame(() => field.current?.setSelectionRange(from + by.length, from + by.length))
     field.current?.focus()
@@ -123,7 +129,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
         void attach(event.dataTransfer?.files ?? [])
       }}
     >
-      <CompletionList completion={completion} onChoose={replace} />
+      {isCompleting && <Completion field={field.current!} text={text} onChoose={replace} />}
       <AttachedList attached={attached} onRemove={(one) => files.set(attached.filter((other) => other !== one))} />
       <div class="composer-field">
         <span class="mark" aria-hidden="true">
@@ -138,13 +144,12 @@ export function Composer({ draft, attached: files }: ComposerProps) {
           rows={Math.min(10, text.split('\n').length)}
           value={text}
           autocomplete="off"
-          {...completion.attributes}
           onInput={(event) => {
-            draft.write(event.currentTarget.value)
-            completion.ask()
+            const { value, selectionStart } = event.currentTarget
+            draft.write(value)
+            setCompleting(isCompletable(value.slice(0, selectionStart)))
           }}
           onKeyDown={press}
-          onBlur={() => completion.close()}
           onPaste={(event) => {
             const pasted = [...(event.clipboardData?.files ?? [])]
             if (pasted.length === 0) return
@@ -170,6 +175,11 @@ export function Composer({ draft, attached: files }: ComposerProps) {
           Attach
         </button>
         <span class="facts composer-hint">{hintOf(isAtWork)}</span>
+        {isAtWork && canSend && (
+          <button type="button" class="quiet" title="Sends it after the run" onClick={() => send('followUp')}>
+            Queue
+          </button>
+        )}
         {isAtWork && (
           <button type="button" class="stop" disabled={isStopping} onClick={stop}>
             {isStopping ? 'Stopping' : 'Stop'}
@@ -182,6 +192,9 @@ export function Composer({ draft, attached: files }: ComposerProps) {
     </form>
   )
 }
+
+/** Whether something may follow at the caret: a file after `@`, a command after `/`. */
+const isCompletable = (before: string): boolean => /(?:^|\s)@[^\s@]*$|^\/[^\n]*$/.test(before)
 
 function hintOf(isAtWork: boolean): string {
   if (isTouch.matches) return ''

@@ -30,12 +30,12 @@ export function ContextPanel() {
           return (
             <>
               <Ring ring={ring} />
-              <table class="context-parts">
+              <table class="table">
                 <tbody>
                   {parts.map(({ name, tokens }) => (
                     <tr key={name}>
                       <th scope="row">{name}</th>
-                      <td>{shortCount(tokens)}</td>
+                      <td class="number">{shortCount(tokens)}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
 import { lazy } from '../parts/lazy.tsx'
-import { useSessionScreen } from './session-context.ts'
+import { noFind, useSessionScreen } from './session-context.ts'
 
 const FindField = lazy(async () => (await import('./find-field.tsx')).FindField)
 
@@ -14,11 +14,11 @@ export function FindBar() {
       if (event.key.toLowerCase() !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
       const field = document.querySelector<HTMLInputElement>('#find')
       if (find.state.isOpen && field && document.activeElement === field) {
-        find.close()
+        find.set(noFind)
         return
       }
       event.preventDefault()
-      find.open()
+      find.change({ isOpen: true })
       field?.select()
     }
     addEventListener('keydown', press)

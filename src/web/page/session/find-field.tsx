@@ -1,16 +1,28 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
-import { useSessionScreen } from './session-context.ts'
+import { itemAt } from '../model/row-items.ts'
+import { rowsWith } from '../model/rows-with.ts'
+import { noFind, useSessionScreen } from './session-context.ts'
+import { useFindMarks } from './use-find-marks.ts'
 
 /** The field of the search, how many rows have its words, and the way to the next. */
 export function FindField() {
-  const { find } = useSessionScreen()
+  const { find, session } = useSessionScreen()
   const { words, hits, at } = useModel(find)
+  const key = useModel(session, ({ items }) => (at < 0 ? undefined : items[itemAt(items, hits[at]!)]?.key))
+  useFindMarks({ words, key })
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
+  const search = (text: string): void => {
+    const found = rowsWith(session.state.view.rows, text)
+    find.change({ words: text, hits: found, at: found.length - 1 })
+  }
+  const next = (step: 1 | -1): void => {
+    if (hits.length > 0) find.change({ at: (at + step + hits.length) % hits.length })
+  }
   const press = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter') find.next(event.shiftKey ? 1 : -1)
-    else if (event.key === 'Escape') find.close()
+    if (event.key === 'Enter') next(event.shiftKey ? 1 : -1)
+    else if (event.key === 'Escape') find.set(noFind)
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -24,31 +36,19 @@ export function FindField() {
         aria-label="Find in this session"
         placeholder="Find in this session"
         value={words}
-        onInput={(event) => find.search(event.currentTarget.value)}
+        onInput={(event) => search(event.currentTarget.value)}
         onKeyDown={press}
       />
       <span class="facts" role="status">
         {words.trim() === '' ? '' : hits.length === 0 ? 'none' : `${at + 1} of ${hits.length}`}
       </span>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Hit before"
-        disabled={hits.length === 0}
-        onClick={() => find.next(-1)}
-      >
+      <button type="button" class="quiet" aria-label="Hit before" disabled={hits.length === 0} onClick={() => next(-1)}>
         ↑
       </button>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Next hit"
-        disabled={hits.length === 0}
-        onClick={() => find.next(1)}
-      >
+      <button type="button" class="quiet" aria-label="Next hit" disabled={hits.length === 0} onClick={() => next(1)}>
         ↓
       </button>
-      <button type="button" class="quiet" aria-label="Close the search" onClick={() => find.close()}>
+      <button type="button" class="quiet" aria-label="Close the search" onClick={() => find.set(noFind)}>
         ✕
       </button>
     </search>

@@ -6,13 +6,16 @@ import {
   visibleName,
   visibleText,
 } from '../libero.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { writtenText } from './attached-files.ts'
-import { Attachment } from './attachment.tsx'
+import type { AttachmentProps } from './attachment.tsx'
 import { RowActions } from './row-actions.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
 import { useNear } from './use-near.ts'
 import { useWholeEntry } from './use-whole-entry.ts'
+
+const Attachment = lazy<AttachmentProps>(async () => (await import('./attachment.tsx')).Attachment)
 
 /** A message to the model: of the person, or a note of the program. */
 export function MessageView({ row }: { readonly row: MessageRow }) {

@@ -1,11 +1,11 @@
-import type { TokenRing } from '../libero.ts'
+import type { tokenRing } from '../libero.ts'
 import '../styles/ring.css'
 
 const radius = 40
 const around = 2 * Math.PI * radius
 
 /** What fills the context, as a ring. */
-export function Ring({ ring: { segments, label, level } }: { readonly ring: TokenRing }) {
+export function Ring({ ring: { segments, label, level } }: { readonly ring: ReturnType<typeof tokenRing> }) {
   return (
     <figure class="ring" data-level={level}>
       <svg viewBox="0 0 100 100" role="img" aria-label={`Context: ${label}`}>

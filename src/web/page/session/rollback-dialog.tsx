@@ -30,7 +30,7 @@ const scopes: readonly (readonly [RollbackScope, string])[] = [
 export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogProps) {
   const { sessions } = usePage().client
   const [what, setWhat] = useState<RollbackScope>('both')
-  const plan = useAnswer(() => sessions.planRollback(session, { to, what }), [to, what])
+  const plan = useAnswer(() => sessions.planRollback(session, { to, what }), [what, to])
   const { isBusy, problem, run } = useAction()
   const undo = (): void =>
     void sessions.undoRollback(session).then(

@@ -1,13 +1,14 @@
-import { flushSync, memo } from 'preact/compat'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Virtualizer, type VirtualizerHandle } from 'virtua'
+import { Link } from '../frame/link.tsx'
 import { useModel } from '../model/model.ts'
 import { itemAt, type RowItem } from '../model/row-items.ts'
 import type { SessionModel } from '../model/session-model.ts'
+import { Guard } from '../parts/guard.tsx'
+import { flushSync, memo } from '../parts/react.ts'
 import { ItemView } from './item-view.tsx'
 import { useSessionScreen } from './session-context.ts'
 import { type TailItem, tailOf } from './tail-items.ts'
-import { useFindMarks } from './use-find-marks.ts'
 
 type Item = RowItem | TailItem
 
@@ -27,8 +28,6 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
   const follows = useFollowing(scroller, content, setAtEnd)
   const isPrepended = useWasPrepended(items)
   const marked = useMarkedRow(session, seq, isWhole)
-  const words = useModel(find, (state) => state.words)
-  useFindMarks(scroller, { words, key: hit === undefined ? undefined : rows[itemAt(rows, hit)]?.key })
 
   const show = (row: number): void => {
     follows.current = false
@@ -118,10 +117,19 @@ interface SlotProps {
 const Slot = memo(function Slot({ item, index, count, isMarked }: SlotProps) {
   return (
     <article class="slot" aria-posinset={index + 1} aria-setsize={count} data-key={item.key} data-marked={isMarked}>
-      <ItemView item={item} />
+      <Guard what="entry" of={item} instead={'rows' in item ? () => <RawEntry row={item.rows[0]!} /> : undefined}>
+        <ItemView item={item} />
+      </Guard>
     </article>
   )
 })
+
+function RawEntry({ row }: { readonly row: number }) {
+  const { session } = useSessionScreen()
+  const seq = session.state.view.rows.at(row)?.seq
+  if (seq === undefined) return null
+  return <Link to={{ screen: 'session', id: session.id, part: 'log', seq }}>{`Entry ${seq} of the log`}</Link>
+}
 
 /**
  * Keeps the end in sight while it is in sight: a person who scrolls up is left alone. What grows, or a list that gets less

@@ -1,7 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { DraftModel } from '../model/draft-model.ts'
-import type { FindModel } from '../model/find-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
 import type { SessionModel } from '../model/session-model.ts'
 import type { takenApart } from './attached-files.ts'
@@ -11,7 +10,7 @@ export interface SessionScreenContext {
   readonly session: SessionModel
   /** The rows that the person opened or closed. It outlives a row that is scrolled out of sight. */
   readonly opened: Cell<ReadonlyMap<string, boolean>>
-  readonly find: FindModel
+  readonly find: Cell<Find>
   /** Absent where nothing can be sent. */
   readonly draft?: DraftModel
   /** How long the model thought, of answers that were streamed to this page. */
@@ -21,6 +20,18 @@ export interface SessionScreenContext {
   /** What the page said last, above the message field. */
   readonly said: Cell<Said | undefined>
 }
+
+/** The search in the session. */
+export interface Find {
+  readonly isOpen: boolean
+  readonly words: string
+  /** The indexes of rows that have the words, ascending. */
+  readonly hits: readonly number[]
+  /** The hit in sight; -1 for none. */
+  readonly at: number
+}
+
+export const noFind: Find = { isOpen: false, words: '', hits: [], at: -1 }
 
 /** A sentence, and what can be done about it. */
 export interface Said {

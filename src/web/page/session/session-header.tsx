@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { visibleName } from '../libero.ts'
+import { pluralize, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { dollars } from '../parts/numbers.ts'
+import { shortFolder } from '../parts/short-folder.ts'
 import { wordsOf } from '../parts/use-action.ts'
 import { SessionChoices } from './session-choices.tsx'
 import { useSessionScreen } from './session-context.ts'
@@ -26,8 +27,8 @@ export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
   const cost = useModel(session, ({ view, isWhole }) => (isWhole ? view.usage.cost : undefined))
   const isStreaming = useModel(session, ({ view }) => view.run !== undefined && view.status === 'working')
   const facts = [
-    summary?.folder && visibleName(shortFolder(summary.folder)),
-    summary && `${summary.turns} turns`,
+    summary?.folder && shortFolder(summary.folder),
+    summary && pluralize(summary.turns, 'turn'),
     (cost ?? summary?.cost ?? 0) > 0 && dollars(cost ?? summary!.cost),
     summary?.tags.map((tag) => `#${visibleName(tag)}`).join(' '),
   ].filter(Boolean)
@@ -54,8 +55,6 @@ export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
   )
 }
 
-const shortFolder = (folder: string): string => folder.replace(/^\/(?:home|Users)\/[^/]+/, '~')
-
 /** Pressed, it becomes a field; Enter keeps the new title, Esc the old one. */
 function Title() {
   const { client } = usePage()
@@ -64,7 +63,7 @@ function Title() {
   const details = useModel(session, ({ view }) => view.details.title)
   const [isEditing, setEditing] = useState(false)
   const field = useRef<HTMLInputElement>(null)
-  const title = details ?? summary?.title ?? session.id
+  const title = details ?? summary?.title ?? (summary ? session.id : '…')
   useEffect(() => {
     document.title = `${visibleName(title)} · Libero`
     return () => {

@@ -18,7 +18,7 @@ export function sessionMenu(
     said.set((await copyText(text)) ? { text: `Copied: ${text}` } : { text: `Copy this: ${text}` })
   }
   return [
-    { label: 'Find …', detail: 'Ctrl+F', onChoose: () => find.open() },
+    { label: 'Find …', detail: 'Ctrl+F', onChoose: () => find.change({ isOpen: true }) },
     { label: 'Log', onChoose: () => navigate(base, { screen: 'session', id, part: 'log' }) },
     { label: 'Files', onChoose: () => navigate(base, { screen: 'session', id, part: 'files' }) },
     {

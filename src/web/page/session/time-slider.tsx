@@ -1,10 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
+import { pluralize } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { wordsOf } from '../parts/use-action.ts'
 import { isReplay } from './is-replay.ts'
 import { useSessionScreen } from './session-context.ts'
+import '../styles/time-slider.css'
 
 /** Shows the session as it was after any entry. A fork begins from there. */
 export function TimeSlider() {
@@ -45,33 +47,31 @@ export function TimeSlider() {
   if (head < 2) return null
   return (
     <div class="time-slider">
-      <label>
-        <span class="facts">
+      <p class="time-head facts">
+        <span>
           {past === undefined
-            ? `${isReplay ? 'the end' : 'now'} · ${head} entries`
-            : `as it was after entry ${past} of ${head}`}
+            ? `${isReplay ? 'the end' : 'now'} · ${pluralize(head, 'entry')}`
+            : `after entry ${past} of ${head}`}
         </span>
-        <input
-          type="range"
-          min={1}
-          max={head}
-          value={wanted ?? past ?? head}
-          aria-label="Entry that is shown"
-          onInput={(event) => void look(Number(event.currentTarget.value))}
-        />
-      </label>
-      {past !== undefined && (
-        <div class="time-actions">
-          {!isReplay && (
-            <button type="button" onClick={fork}>
-              Fork from here
-            </button>
-          )}
-          <button type="button" onClick={() => void look(head)}>
+        {past !== undefined && !isReplay && (
+          <button type="button" class="quiet" onClick={fork}>
+            Fork from here
+          </button>
+        )}
+        {past !== undefined && (
+          <button type="button" class="quiet" onClick={() => void look(head)}>
             {isReplay ? 'To the end' : 'Back to now'}
           </button>
-        </div>
-      )}
+        )}
+      </p>
+      <input
+        type="range"
+        min={1}
+        max={head}
+        value={wanted ?? past ?? head}
+        aria-label="Entry that is shown"
+        onInput={(event) => void look(Number(event.currentTarget.value))}
+      />
     </div>
   )
 }

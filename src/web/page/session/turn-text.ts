@@ -1,5 +1,5 @@
 import type { Row } from '../libero.ts'
-import { outputText } from '../model/find-model.ts'
+import { outputText } from '../model/rows-with.ts'
 import type { SessionModel } from '../model/session-model.ts'
 import { wholeRow } from '../model/whole-row.ts'
 import { textOf } from './message-view.tsx'

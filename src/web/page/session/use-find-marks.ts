@@ -7,23 +7,24 @@ interface Found {
 }
 
 /** Marks the words of a search in the rows that are in the document, and brings those of the current hit into sight. */
-export function useFindMarks(list: { readonly current: HTMLElement | null }, { words, key }: Found): void {
+export function useFindMarks({ words, key }: Found): void {
   useEffect(() => {
     const wanted = words.trim().toLowerCase()
+    const list = document.querySelector<HTMLElement>('.conversation')
     const { highlights } = CSS
-    if (wanted === '' || !list.current || highlights === undefined) return
+    if (wanted === '' || !list || highlights === undefined) return
     let isAsked = false
     /** Once for each hit: later the person scrolls. */
     let isShown = false
     const mark = (): void => {
       isAsked = false
-      const ranges = rangesOf(list.current!, wanted)
+      const ranges = rangesOf(list, wanted)
       const here = ranges.filter((range) => itemKey(range) === key)
       highlights.set('find', new Highlight(...ranges))
       highlights.set('find-here', new Highlight(...here))
       if (isShown || here.length === 0) return
       isShown = true
-      showRange(here[0]!, list.current!)
+      showRange(here[0]!, list)
     }
     const ask = (): void => {
       if (isAsked) return
@@ -31,7 +32,7 @@ export function useFindMarks(list: { readonly current: HTMLElement | null }, { w
       requestAnimationFrame(mark)
     }
     const changes = new MutationObserver(ask)
-    changes.observe(list.current, { childList: true, subtree: true, characterData: true })
+    changes.observe(list, { childList: true, subtree: true, characterData: true })
     ask()
     return () => {
       changes.disconnect()

@@ -7,7 +7,7 @@ const examples = [
   'Find the failing test and fix it',
   'Read this project and tell me what it does and where to start',
   'List the TODO comments and group them by file',
-] as const
+]
 
 /** For the first visit: three things to begin with. */
 export function Examples() {
@@ -17,15 +17,8 @@ export function Examples() {
     navigate(base, { screen: 'new' })
   }
   return (
-    <Empty title="No sessions yet">
+    <Empty title="No sessions yet" examples={examples} onChoose={begin}>
       <p>A session is a conversation with an agent that works in a folder. Begin with one of these:</p>
-      <div class="examples">
-        {examples.map((text) => (
-          <button key={text} type="button" onClick={() => begin(text)}>
-            {text}
-          </button>
-        ))}
-      </div>
     </Empty>
   )
 }

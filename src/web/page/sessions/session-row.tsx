@@ -1,9 +1,10 @@
-import { memo } from 'preact/compat'
 import { Link } from '../frame/link.tsx'
 import { pluralize, type RemoteSession, visibleName } from '../libero.ts'
 import { dollars } from '../parts/numbers.ts'
+import { memo } from '../parts/react.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { SessionMark } from '../parts/session-mark.tsx'
+import { shortFolder } from '../parts/short-folder.ts'
 import { SessionActions } from './session-actions.tsx'
 
 interface SessionRowProps {
@@ -18,7 +19,7 @@ export const SessionRow = memo(function SessionRow({ session, isOpen, onOpen, on
   const { id, title, status, folder, turns, cost, updatedAt, tags, kind } = session
   const isAgent = kind === 'agent'
   const name = visibleName(title ?? id)
-  const facts = [isAgent && 'agent', folder && visibleName(folder), pluralize(turns, 'turn'), cost > 0 && dollars(cost)]
+  const facts = [isAgent && 'agent', pluralize(turns, 'turn'), cost > 0 && dollars(cost), folder && shortFolder(folder)]
   return (
     <div class="session-row">
       <div class="session-line">
@@ -31,11 +32,13 @@ export const SessionRow = memo(function SessionRow({ session, isOpen, onOpen, on
             {visibleName(tag)}
           </button>
         ))}
-        <span class="facts">{facts.filter(Boolean).join(' · ')}</span>
+        <span class="facts one-line" title={folder}>
+          {facts.filter(Boolean).join(' · ')}
+        </span>
         <RelativeTime at={updatedAt} />
         <button
           type="button"
-          class="quiet-button"
+          class="quiet"
           aria-expanded={isOpen}
           aria-label={`Actions for ${name}`}
           onClick={() => onOpen(isOpen ? undefined : id)}

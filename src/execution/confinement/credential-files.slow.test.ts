@@ -1,0 +1,56 @@
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { write } from '../../../test/confinement-kit.ts'
+import { temporary } from '../../../test/temporary.ts'
+import { createCredentialSearch } from './credential-files.ts'
+import { createFactFinder } from './facts.ts'
+
+describe('credentials at home that no list knows', () => {
+  test('are private files whose names tell, up to four folders deep, outside of caches and of what is hidden', async () => {
+    const { home, find } = await homeWith(
+      ...['.token', '.a/b/c/token', '.a/b/c/d/token', 'a/token', '.cache/token', '.a/node_modules/token'],
+      ...['.closed/token', '.a/closed/b/token', '.a/plain.txt'],
+    )
+    expect(await find(`${home}/.closed`, `${home}/.a/closed`)).toEqual(['.token', '.a/b/c/token'])
+  })
+
+  test('are found again when a folder or the rights of a file have changed', async () => {
+    const { home, find } = await homeWith('.a/b/token')
+    expect(await find()).toEqual(['.a/b/token'])
+    privately(home, '.a/c/key.pem')
+    expect(await find()).toEqual(['.a/b/token', '.a/c/key.pem'])
+    chmodSync(join(home, '.a/b/token'), 0o644)
+    expect(await find()).toEqual(['.a/c/key.pem'])
+  })
+
+  test('beyond what can be searched or hidden are refused with a reason rather than shown', async () => {
+    const home = await temporary('home-')
+    const cwd = await temporary('workspace-')
+    const finder = createFactFinder({ cwd, roots: [], home })
+    const find = () => finder.find({ hidden: [], reads: [], home: 'readable' })
+    for (let n = 0; n < 301; n++) privately(home, `.a/${n}.pem`)
+    await expect(find()).rejects.toThrow(/^301 files with credentials .* at most 300 are possible; hide their folders/)
+    const search = createCredentialSearch({ mostEntries: 301 })
+    await expect(search(home, [])).rejects.toThrow(
+      'has more than 301 files up to four folders deep, too many to search',
+    )
+    expect(await search(home, [`${home}/.a`])).toEqual([])
+    const { secrets } = await finder.find({ hidden: [`${home}/.a`], reads: [], home: 'readable' })
+    expect(secrets.filter(({ path }) => path.startsWith(home))).toEqual([])
+  })
+})
+
+async function homeWith(...names: string[]) {
+  const home = await temporary('home-')
+  for (const name of names) privately(home, name)
+  const search = createCredentialSearch()
+  const find = async (...closed: string[]): Promise<string[]> =>
+    (await search(home, closed)).map(({ path }) => path.slice(home.length + 1))
+  return { home, find }
+}
+
+function privately(home: string, name: string): void {
+  write(home, { [name]: 'canary' })
+  chmodSync(join(home, name), 0o600)
+}

@@ -1,0 +1,83 @@
+/** How the calls of a group are made. */
+export interface GroupSteps<Call, Result> {
+  /** Makes all of them or none; resolves with the result of each. Null: this one was left out, and is made alone. */
+  together(calls: readonly Call[]): Promise<readonly (Result | null)[]>
+  alone(call: Call): Promise<Result>
+  /** Whether a failure of the group is one of each of its calls. If not, each is made alone. */
+  isFailureOfAll(error: unknown): boolean
+  /** A group has calls of about this size together; default: each has the size 1. */
+  sizeOf?(call: Call): number
+  readonly maxSize: number
+}
+
+/** The next group does not wait longer for one that is held up by a lock. */
+const patienceMs = 100
+
+/**
+ * Makes calls in groups: those that come while a group is under way are the next one. A call that finds no other is made
+ * alone, at once. Each call has its own result, and its own failure.
+ */
+export function inGroups<Call, Result>(steps: GroupSteps<Call, Result>): (call: Call) => Promise<Result> {
+  const { together, alone, isFailureOfAll, sizeOf = () => 1, maxSize } = steps
+  const waiting: Waiting<Call, Result>[] = []
+  let isWorking = false
+
+  async function workThroughAll(): Promise<void> {
+    while (waiting.length > 0) {
+      // Calls of this turn of the event loop share a group, and so do the next ones of callers that have just got a result.
+      await new Promise((resolve) => setImmediate(resolve))
+      const group = takeGroup()
+      await patiently(group.length > 1 ? callTogether(group) : callAlone(group[0]!))
+    }
+    isWorking = false
+  }
+
+  function takeGroup(): Waiting<Call, Result>[] {
+    let size = 0
+    const end = waiting.findIndex(({ call }, i) => {
+      size += sizeOf(call)
+      return i > 0 && size > maxSize
+    })
+    return waiting.splice(0, end === -1 ? waiting.length : end)
+  }
+
+  const callAlone = ({ call, resolve, reject }: Waiting<Call, Result>): Promise<void> =>
+    alone(call).then(resolve, reject)
+
+  async function callTogether(group: readonly Waiting<Call, Result>[]): Promise<void> {
+    try {
+      const results = await together(group.map(({ call }) => call))
+      const leftOut = group.filter((_, i) => results[i] === null)
+      for (const [i, { resolve }] of group.entries()) if (results[i] !== null) resolve(results[i]!)
+      await Promise.all(leftOut.map(callAlone))
+    } catch (error) {
+      if (isFailureOfAll(error)) for (const { reject } of group) reject(error)
+      else await Promise.all(group.map(callAlone))
+    }
+  }
+
+  return (call) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ call, resolve, reject })
+      if (isWorking) return
+      isWorking = true
+      void workThroughAll()
+    })
+}
+
+interface Waiting<Call, Result> {
+  readonly call: Call
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Waits for the work, but not for long. */
+function patiently(work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, patienceMs)
+    void work.finally(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
