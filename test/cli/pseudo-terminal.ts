@@ -130,7 +130,7 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
       child.resize(columns, height)
     },
     async until(wanted, inWords = String(wanted)) {
-      for (let i = 0; i < 750; i++) {
+      for (let i = 0; i < 2000; i++) {
         const text = terminal.text()
         if (isLike(text, wanted)) return text
         if (isOver) break

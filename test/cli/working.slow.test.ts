@@ -129,10 +129,12 @@ test('UI31 in whatever order a person sends, steers, queues, stops and switches,
   const wait = (): Promise<void> => pause(40)
   here.service.play(...Array.from({ length: 60 }, () => [{ say: 'Yes, ' }, { wait: wait() }, { say: 'done.' }]))
   const words: string[] = []
+  const before = here.service.requests.length // a second try of this test goes on in the same session
   for (const [i, act] of order!.entries()) {
-    if (act === 'send' || act === 'queue') words.push(`message-${i}-`)
-    if (act === 'send') terminal.type(`message-${i}-\r`)
-    if (act === 'queue') terminal.type(`message-${i}-\x1b\r`)
+    const word = `message-${before}-${i}-`
+    if (act === 'send' || act === 'queue') words.push(word)
+    if (act === 'send') terminal.type(`${word}\r`)
+    if (act === 'queue') terminal.type(`${word}\x1b\r`)
     if (act === 'stop') terminal.type('\x1b[27u') // ESC as kitty sends it: with a letter behind it, it is no Alt
     if (act === 'model') terminal.type(i % 2 ? '/model mock-1\r' : '/model mock-2\r')
     if (act === 'mode') terminal.type('\x1b[Z')
@@ -142,10 +144,9 @@ test('UI31 in whatever order a person sends, steers, queues, stops and switches,
   for (let round = 0; round < 10; round++) {
     const history = JSON.stringify(here.service.requests.at(-1)?.messages ?? [])
     if (words.every((word) => history.includes(word))) break
-    terminal.type(`more-${round}\r`)
-    await terminal.until(() =>
-      here.service.requests.some(({ messages }) => JSON.stringify(messages).includes(`more-${round}`)),
-    )
+    const more = `more-${before}-${round}`
+    terminal.type(`${more}\r`)
+    await terminal.until(() => here.service.requests.some(({ messages }) => JSON.stringify(messages).includes(more)))
     await terminal.until(/enter sends[^\n]*\n[^\n]*$/)
   }
   const history = JSON.stringify(here.service.requests.at(-1).messages)
