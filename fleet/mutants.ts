@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
       { file: recovery, find: 'const maxCrashes = 3', replace: 'const maxCrashes = 1' },
       {
         file: recovery,
-        find: 'const isShared = !hasStoreFailed && sessionsOfDeadProcess > 1',
+        find: 'const isShared = !hasStoreFailed && sessionCountOfDeadProcess > 1',
         replace: 'const isShared = false',
       },
     ],
@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: recovery,
-        find: 'const isShared = !hasStoreFailed && sessionsOfDeadProcess > 1',
+        find: 'const isShared = !hasStoreFailed && sessionCountOfDeadProcess > 1',
         replace: 'const isShared = false',
       },
     ],

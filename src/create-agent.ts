@@ -135,7 +135,7 @@ function lazyAuthorityFrom(load: () => Promise<Authority>, isOwned: boolean): La
         extension = (await loaded())[1]
         await extension.warmup?.(host)
       },
-      begin: (run) => extension?.begin?.(run) ?? [],
+      stateEntries: (run) => extension?.stateEntries?.(run) ?? [],
       start: async (run, hooks) => (await loaded())[1].start?.(run, hooks),
       // An authority that the embedder passed may serve other agents too.
       dispose: async () => (await loading)?.[1].dispose?.(),

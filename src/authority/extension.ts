@@ -28,7 +28,7 @@ export function authorityExtension(
       parts.beforeYolo.add(find)
       stopFinding = () => parts.beforeYolo.delete(find)
     },
-    begin(run) {
+    stateEntries(run) {
       if (unconfined !== undefined && authority.mode === 'yolo') run.facts = { ...run.facts, unconfined }
       return []
     },

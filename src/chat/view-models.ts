@@ -2,8 +2,8 @@
 
 export {
   type EditDecision,
-  injectOutcomesIntoInput,
   parseEditOutcomesFromResult,
+  withEditDecisions as injectOutcomesIntoInput,
 } from '../core/edit-outcomes.ts'
 export type { InteractionResponse } from '../core/interaction.ts'
 export type { LogEntry } from '../core/log.ts'

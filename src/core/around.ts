@@ -1,5 +1,5 @@
 import type { ToolOrigin } from './authority.ts'
-import { isThenable, waitCancelled } from './cancellation.ts'
+import { isThenable, stoppedWaiting } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
 import type { ModelRequest } from './provider.ts'
 import type { RunFacts } from './run.ts'
@@ -24,8 +24,8 @@ export interface AroundOutcomes {
     readonly stop: string
     readonly responseId?: string
   }
-  /** `suspended` is the reason for which the call stays open. */
-  tool: { readonly output: ToolOutput; readonly isError: boolean; readonly suspended?: string }
+  /** `suspendReason`: why the call stays open. */
+  tool: { readonly output: ToolOutput; readonly isError: boolean; readonly suspendReason?: string }
 }
 
 export type AroundKind = keyof AroundContexts
@@ -114,14 +114,14 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       if (isThenable(wait)) {
         failure = await rejectionOf(host.waitFor(wait))
         // A run is cancelled when it ends; the wrapper may still have work to do, such as sending a trace.
-        if (kind === 'run' && inner && failure?.error === waitCancelled) failure = await rejectionOf(wait)
+        if (kind === 'run' && inner && failure?.error === stoppedWaiting) failure = await rejectionOf(wait)
       }
     } catch (error) {
       failure = { error }
     }
     isOver = true
-    isStopped = failure?.error === waitCancelled
-    if (!inner) throw isStopped ? waitCancelled : neverStarted(kind, failure)
+    isStopped = failure?.error === stoppedWaiting
+    if (!inner) throw isStopped ? stoppedWaiting : neverStarted(kind, failure)
     const workFailure = await rejectionOf(inner)
     if (failure && !isStopped && failure.error !== workFailure?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)

@@ -13,10 +13,10 @@ export interface EditDecision {
 export type EditOutcome = NonNullable<ReturnType<typeof parseEditOutcomesFromResult>>[number]
 
 /**
- * The input of a call with the decisions about its edits, as its tool gets it. Only the pipeline may add them. In spite of
- * the name, `_outcomes` are the decisions (allow or deny): each `EditOutcome` is known only after the tool has run.
+ * The input of a call with the decisions about its edits, as its tool gets it. Only the pipeline may add them. The
+ * field has the seed's name, `_outcomes`: an `EditOutcome` is known only after the tool has run.
  */
-export function injectOutcomesIntoInput<Input extends object>(
+export function withEditDecisions<Input extends object>(
   input: Input,
   decisions: readonly EditDecision[],
 ): Input & { readonly _outcomes: readonly EditDecision[] } {

@@ -1,4 +1,4 @@
-import { isLeaving, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
+import { isLeaving, isThenable, orCancelled, stoppedWaiting } from './cancellation.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -17,7 +17,7 @@ import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { answerChildCallsIfStarted } from './tool-call.ts'
+import { answerCallsOfChildAgents } from './tool-call.ts'
 import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -49,14 +49,15 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
     }
     const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, bookkeeping, failure)
     if (!hooks.isWrapped('run')) return await work()
-    // If an `around` handler fails before the work, `work` gets its error: it only ends the run, and throws the error.
+    // If an `around` handler fails before it calls `next`, nothing runs and nothing is logged: the hooks at the end of the run
+    // are called, and the error is thrown.
     return await hooks.wrap({ kind: 'run', ctx: run.facts, work, ifWorkNeverStarted: (error) => work({ error }) })
   } finally {
     unlisten()
   }
 }
 
-/** With `earlierFailure`, of `prepare` or of an `around` handler, the run does no work and only ends. */
+/** With `earlierFailure`, of `prepare` or of an `around` handler, nothing is started or logged: only the hooks at the end of the run are called. */
 async function executePrepared(
   run: Run,
   plan: RunPlan,
@@ -72,7 +73,7 @@ async function executePrepared(
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (bookkeeping.isLoggingStarted && answersOpenCalls({ status, stopReason }))
-      await answerChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
+      await answerCallsOfChildAgents(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (bookkeeping.isLoggingStarted)
       await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
@@ -91,7 +92,7 @@ async function executePrepared(
   await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
   extensionHooks.dispose()
   run.callTimer.close()
-  run.cancellation.cancel(new Error('the run is over')) // stops what tools left running
+  run.cancellation.cancel(new Error('the run is over')) // for extensions and others that still hold its signal
   if (failure !== undefined) throw failure
   return stats
 }
@@ -108,7 +109,7 @@ function adoptMeta(run: Run): void {
 /** A run without a prompt continues the last run, unless that one is finished. */
 function recordContinuedRun(run: Run): void {
   const last = run.log.transcript.runs.at(-1)
-  // A run whose process died has a status too: crash recovery has logged its end.
+  // No status: there is no earlier run. For one whose process died, crash recovery has logged the end.
   if (last?.status === undefined || last.status === 'completed' || last.status === 'aborted') return
   const { id: runId, trace, processId } = last
   const isFromElsewhere = processId !== run.session?.processId
@@ -161,7 +162,7 @@ async function outcomeOf(
     // The loss of the lease cancels the run, but it is an error, not an abort.
     if (isCancelled && reason instanceof LeaseLostError)
       return { status: 'error', stopReason: 'error', failure: reason }
-    const failure = error === waitCancelled ? new AgentAbortedError('The run was aborted') : error
+    const failure = error === stoppedWaiting ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
@@ -181,7 +182,7 @@ async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
 function isOverBudget({ cancellation }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
   return (
-    (error === waitCancelled || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
+    (error === stoppedWaiting || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
   )
 }
 
@@ -200,11 +201,11 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
 
-  const stateEntries = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
+  const stateEntries = plan.extensions.flatMap((extension) => extension.stateEntries?.(run) ?? [])
   const { agent, parent, meta, unconfined } = run.facts
   const processId = run.session?.processId
   const { traceparent: trace } = traceContext()
-  const labels = {
+  const startFields = {
     ...(agent !== undefined && { agent }),
     ...(parent && { parent }),
     ...(meta && { meta }),
@@ -212,13 +213,13 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
     ...(unconfined !== undefined && { unconfined }),
     ...(trace !== undefined && { trace }),
   }
-  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...stateEntries]
+  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...startFields }, ...stateEntries]
   let waiting: ReturnType<typeof run.inbox.fromEarlierRuns> = []
   const turnsBefore = transcript.turns.length
   bookkeeping.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await answerChildCallsIfStarted(run, ...open)
+    await answerCallsOfChildAgents(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
     // Read the inbox only now, with no `await` before the append below: during an await a message could be withdrawn.
     waiting = run.inbox.fromEarlierRuns()

@@ -47,7 +47,10 @@ export interface RunOptions<OutputSchema extends Schema = Schema> {
 /** The state of one `agent.run()`: the only object that the loop and the extensions share. */
 export interface Run {
   readonly id: string
-  /** Identifies the run in hooks and in the log. Once the session is open, `meta` may be taken from the waiting prompt that the run answers. */
+  /**
+   * Identifies the run in hooks and in the log. Replaced while the run starts: a run without a prompt gets the `meta` of the
+   * message that it answers, and `continues`; an authority may add `unconfined`.
+   */
   facts: RunFacts
   readonly settings: RunSettings
   /** The run of the parent agent, if this is the run of a child. */
@@ -59,7 +62,7 @@ export interface Run {
   readonly session: Session | undefined
   readonly inbox: Inbox
   readonly cancellation: Cancellation
-  /** The time limit of calls that run one at a time. */
+  /** Enforces the time limit of a call that runs alone. The calls of a concurrent wave have timers of their own. */
   readonly callTimer: CallTimer
   readonly tools: Toolbox
   readonly system: SystemPrompt
@@ -114,7 +117,7 @@ export interface RunProgress {
   unreadableTurns: number
   /** What the run waits for before it ends: children, and work of extensions that still writes to the log. */
   readonly pending: Set<Promise<unknown>>
-  /** The work is done; only the hooks at the end of the run are still to be called. */
+  /** The loop and all pending work have ended. Only the last entries and the hooks at the end of the run are still to come. */
   isOver: boolean
 }
 
@@ -148,7 +151,7 @@ export interface RunFacts {
   readonly depth: number
   /** The call that a child works for. */
   readonly parent?: ParentCall
-  /** Sent along with the message: its sender, a trace, a reply address. */
+  /** What the sender attached to the message, such as a trace or a reply address. */
   readonly meta?: Meta
   /** The run that this one goes on with: it was suspended, left or failed, or its process died. */
   readonly continues?: ContinuedRun
@@ -173,8 +176,8 @@ export interface Extension {
   readonly name: string
   /** Slow preparation, once per agent, concurrent with that of other extensions. */
   warmup?(host: ExtensionHost): Promise<void>
-  /** State entries to be written with the first entry of the run, in one append. */
-  begin?(run: Run): readonly StateEntry[]
+  /** Gives state entries that are written with the first entry of the run, in one append. Called when `run.facts` may still be changed. */
+  stateEntries?(run: Run): readonly StateEntry[]
   start?(run: Run, hooks: HookScope<HookContexts>): void | Promise<void>
   dispose?(): Promise<void>
 }

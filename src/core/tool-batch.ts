@@ -3,7 +3,7 @@ import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { answerChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { answerCallsOfChildAgents, executeCall, SiblingFailed } from './tool-call.ts'
 import { type GateResult, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
@@ -25,15 +25,15 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
   for (const wave of await wavesOf(run, calls)) {
     refreshCounts(run)
-    const { suspended: reason } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
+    const { suspendReason: reason } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (reason !== undefined && !run.cancellation.isCancelled) return reason
-    // The next process that continues this run answers the open calls. 'left' is never seen: a run that is left is cancelled,
-    // so the loop throws.
+    // The open calls stay open for the process that continues this run. Leaving cancels the run, so the loop throws before it
+    // looks at the reason.
     if (isLeaving(run)) return 'left'
   }
   // An abort takes precedence over a suspension: calls that stayed open are answered.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await answerChildCallsIfStarted(run, ...open)
+  await answerCallsOfChildAgents(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -77,8 +77,11 @@ function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
-async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Pick<CallResult, 'suspended'>> {
-  const gatedCalls: [PreparedCall, Gated][] = []
+async function runWave(
+  run: Run,
+  calls: readonly PreparedCall[],
+): Promise<{ readonly suspendReason?: string | undefined }> {
+  const gatedCalls: [PreparedCall, GateOutcome][] = []
   for (const call of calls) {
     const gated = interruptionOf(run) ?? (await gateCall(run, call))
     const halt = haltOf(gated)
@@ -87,14 +90,14 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Pick<C
   }
 
   const cancellation = new Cancellation(run.cancellation)
-  const outcome: { suspended?: string } = {}
+  const outcome: { suspendReason?: string | undefined } = {}
   const remainingCalls = gatedCalls.values() // one iterator for all workers: each call goes to the next free one
   const work = async (): Promise<void> => {
     const timer = new CallTimer(run.clock, cancellation)
     try {
       for (const [prepared, gated] of remainingCalls) {
-        const { hasFailed, suspended } = await runGated(run, prepared, gated, timer)
-        if (suspended !== undefined) outcome.suspended ??= suspended
+        const { hasFailed, suspendReason } = await runGated(run, prepared, gated, timer)
+        outcome.suspendReason ??= suspendReason
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
       }
@@ -122,24 +125,25 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 }
 
 /** Runs a call, unless its gate halted it or the run was interrupted. The interruption may have come before the gate was asked, or since. */
-function runGated(run: Run, prepared: PreparedCall, gated: Gated, timer: CallTimer): MaybePromise<CallResult> {
+function runGated(run: Run, prepared: PreparedCall, gated: GateOutcome, timer: CallTimer): MaybePromise<CallResult> {
   const halt = haltOf(gated)
   if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption) return answerWithoutRunning(run, prepared, interruption)
-  // If a message kept the gate from being asked, the call is skipped, even if that message was withdrawn since.
+  // The gate was not asked, or was cancelled. Without its answer the call must not run, even if the message that interrupted it
+  // was withdrawn since.
   if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, gated ?? aborted)
   return executeCall(run, prepared, gated, timer)
 }
 
 /** What the gate said; or why it was not asked; `undefined` if the run was cancelled while it was asked. */
-type Gated = GateResult | Interruption | undefined
+type GateOutcome = GateResult | Interruption | undefined
 
-const isInterruption = (gated: Gated): gated is Interruption => gated === aborted || gated === skipped
+const isInterruption = (gated: GateOutcome): gated is Interruption => gated === aborted || gated === skipped
 
 /** The halt of the gate, unless another handler blocked the call. */
-const haltOf = (gated: Gated): GateResult['halt'] =>
+const haltOf = (gated: GateOutcome): GateResult['halt'] =>
   !gated || isInterruption(gated) || gated.block ? undefined : gated.halt
 
 interface Interruption {
@@ -166,7 +170,7 @@ function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: In
   const { outcome } = interruption
   const start = run.log.transcript.lastStartOf(call.id)
   const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : interruption.text
-  const childCallsAnswered = answerChildCallsIfStarted(run, call.id)
+  const childCallsAnswered = answerCallsOfChildAgents(run, call.id)
   if (!childCallsAnswered) return logResult(run, call, text, outcome)
   return childCallsAnswered.then(() => logResult(run, call, text, outcome))
 }

@@ -1,6 +1,6 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
-import { isLeaving, isThenable, waitCancelled } from './cancellation.ts'
-import { injectOutcomesIntoInput } from './edit-outcomes.ts'
+import { isLeaving, isThenable, stoppedWaiting } from './cancellation.ts'
+import { withEditDecisions } from './edit-outcomes.ts'
 import { LeaseLostError, messageOf, printable, type Rejection } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
@@ -44,7 +44,7 @@ export function executeCall(
     ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
     work: () => executeUnwrapped(run, prepared, gateResult, timer),
     ifWorkNeverStarted: async (error) => {
-      await answerChildCallsIfStarted(run, call.id)
+      await answerCallsOfChildAgents(run, call.id)
       return answerFailure(run, prepared, error, timer)
     },
   })
@@ -62,7 +62,7 @@ async function executeUnwrapped(
 ): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
   const { hooks } = run
-  if (!willRun(prepared, gateResult)) await answerChildCallsIfStarted(run, call.id)
+  if (!willRun(prepared, gateResult)) await answerCallsOfChildAgents(run, call.id)
   if (gateResult.block)
     return logResult(run, call, `Blocked: ${printable(gateResult.reason) || 'this call is not allowed'}`, 'blocked')
   if (gateResult.result !== undefined)
@@ -97,15 +97,16 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    if (hasChildrenToEnd(context, timer, { error: waitCancelled })) await endChildren(run, context)
-    return answerFailure(run, prepared, waitCancelled, timer)
+    if (hasChildrenToEnd(context, timer, { error: stoppedWaiting })) await endChildren(run, context)
+    return answerFailure(run, prepared, stoppedWaiting, timer)
   }
   let result: NormalizedResult
   try {
-    // Nothing but the tool runs in this block: a log that cannot be written must not be taken for a tool error.
+    // Only the tool, with the conversion of its input and result. The entries of the call are written outside of this block: a
+    // log that cannot be written must not be taken for a tool error.
     const input = prepared.parsed ?? copyJson(callInfo.input)
     const { editDecisions } = gateResult
-    const work = tool.execute(editDecisions ? injectOutcomesIntoInput(input as object, editDecisions) : input, context)
+    const work = tool.execute(editDecisions ? withEditDecisions(input as object, editDecisions) : input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
     if (hasChildrenToEnd(context, timer, { error })) await endChildren(run, context)
@@ -167,15 +168,15 @@ async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Pr
 
 /**
  * Turns an error into the result of the call. A suspended call stays open. If the run is being left, `leaveCall` decides. A
- * cancelled call is answered as aborted or cancelled. Any other error becomes an error result for the model. `begunContext`
- * is the context that the tool got; it is absent if the tool has not begun.
+ * cancelled call is answered as aborted or cancelled. Any other error becomes an error result for the model. `contextIfBegun`
+ * is the context that the tool got, if the tool has begun.
  */
 async function answerFailure(
   run: Run,
   prepared: PreparedCall,
   error: unknown,
   timer: CallTimer,
-  begunContext?: CallContext,
+  contextIfBegun?: CallContext,
 ): Promise<CallResult> {
   const { call, tool } = prepared
   if (error instanceof Suspended) {
@@ -184,8 +185,8 @@ async function answerFailure(
     return suspendedResult(error)
   }
   if (error instanceof TimeLimitError) return answerError(run, prepared, error, 'timeout')
-  if (isLeaving(run)) return leaveCall(run, prepared, begunContext)
-  if (timer.cancellation.isCancelled) return answerCancelled(run, prepared, timer, begunContext)
+  if (isLeaving(run)) return leaveCall(run, prepared, contextIfBegun)
+  if (timer.cancellation.isCancelled) return answerCancelled(run, prepared, timer, contextIfBegun)
   return answerError(run, prepared, error, 'error')
 }
 
@@ -193,11 +194,11 @@ async function answerFailure(
 function leaveCall(
   run: Run,
   { call, tool }: PreparedCall,
-  begunContext: CallContext | undefined,
+  contextIfBegun: CallContext | undefined,
 ): MaybePromise<CallResult> {
   const { replay = 'opaque' } = tool ?? {}
-  if (!begunContext || replay !== 'opaque') return suspendedResult({})
-  return logResult(run, call, interruptedText(processLeftText, { replay }, begunContext.outputSoFar), 'unknown')
+  if (!contextIfBegun || replay !== 'opaque') return suspendedResult({})
+  return logResult(run, call, interruptedText(processLeftText, { replay }, contextIfBegun.outputSoFar), 'unknown')
 }
 
 /** The result of a call that was stopped by the end of its run or by the failure of a call beside it. */
@@ -205,13 +206,13 @@ function answerCancelled(
   run: Run,
   { call, tool }: PreparedCall,
   { cancellation: { reason } }: CallTimer,
-  begunContext: CallContext | undefined,
+  contextIfBegun: CallContext | undefined,
 ): MaybePromise<CallResult> {
   const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
   const [why, textIfNotBegun] = hasSiblingFailed
     ? [reason.message, reason.message]
     : [runStoppedText, syntheticText.aborted]
-  const text = begunContext ? interruptedText(why, tool ?? {}, begunContext.outputSoFar) : textIfNotBegun
+  const text = contextIfBegun ? interruptedText(why, tool ?? {}, contextIfBegun.outputSoFar) : textIfNotBegun
   return logResult(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
 }
 
@@ -259,34 +260,35 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
 }
 
 /**
- * Whether an ended call may have child agents with open calls that nothing else answers. `failure` is absent if the tool
- * returned; then the children of this attempt have ended, unless one of them is suspended.
+ * Whether child agents of a call that is over may have open calls that nothing else answers. A child that ends or is
+ * cancelled answers its own calls. What is left: suspended children of a tool that returned, children of a tool that threw, and
+ * children of earlier attempts that this one did not continue. `failure` is what the tool threw.
  */
 function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
-  const { hasChildren, hasSuspendedChild, attempt } = context
+  const { hasStartedChildren, hasSuspendedChild, attempt } = context
   if (failure?.error instanceof Suspended) return false // its children continue later
   const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
   if (attempt > 1) return true // an earlier attempt may have started children that this one did not continue
-  if (hasChildren && isCancelled) return false // the children are cancelled too, and answer their own calls
-  return failure ? hasChildren : hasSuspendedChild
+  if (hasStartedChildren && isCancelled) return false // the children are cancelled too, and answer their own calls
+  return failure ? hasStartedChildren : hasSuspendedChild
 }
 
-/** Cancels the child agents of an ended call and gives results to their open calls, also to those of earlier attempts. */
+/** Cancels the child agents of a call that is over and gives results to their open calls, also in those of earlier attempts. */
 function endChildren(run: Run, context: CallContext): Promise<void> {
   context.close() // cancels the children
-  return answerChildCallsOf(run, [context.callId])
+  return settleChildAgents(run, [context.callId])
 }
 
 /**
  * Before a started call gets a result without running again, the open calls of its child agents must get results too.
- * Does nothing for calls that never started.
+ * Passes over calls that never started.
  */
-export function answerChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+export function answerCallsOfChildAgents(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? answerChildCallsOf(run, started) : undefined
+  return started.length > 0 ? settleChildAgents(run, started) : undefined
 }
 
-async function answerChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+async function settleChildAgents({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
   const { answerChildCalls, isChildOf } = await import('./children.ts')
   // A cancelled child may still be writing to its session.

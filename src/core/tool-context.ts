@@ -34,7 +34,7 @@ export type CallNested = (
 ) => Promise<CallResult>
 
 /** How a tool makes calls of its own, and what the gate decided about the commands it runs. */
-interface CallPermissions {
+interface CallParts {
   readonly callNested: CallNested
   readonly confinement?: Confinement | undefined
   readonly beforeCommands?: (() => Promise<void>) | undefined
@@ -52,7 +52,7 @@ export class CallContext implements ToolContext {
   readonly #confinement: Confinement | undefined
   readonly #beforeCommands: (() => Promise<void>) | undefined
   #execution: ExecutionContext | undefined
-  hasChildren = false
+  hasStartedChildren = false
   hasSuspendedChild = false
   #readSoFar: (() => string) | undefined
   #lastProgress = ''
@@ -70,7 +70,7 @@ export class CallContext implements ToolContext {
     callInfo: ToolHookContext,
     timer: CallTimer,
     start: { key: string; attempt: number },
-    { callNested, confinement, beforeCommands }: CallPermissions,
+    { callNested, confinement, beforeCommands }: CallParts,
   ) {
     this.#run = run
     this.#callInfo = callInfo
@@ -174,8 +174,8 @@ export class CallContext implements ToolContext {
       this.#checkAlive()
       const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
-      const { output, isError, suspended } = await this.#callNested(this.#run, this.#callInfo, call, this)
-      if (suspended !== undefined) throw new Suspended(suspended)
+      const { output, isError, suspendReason } = await this.#callNested(this.#run, this.#callInfo, call, this)
+      if (suspendReason !== undefined) throw new Suspended(suspendReason)
       return { output, isError }
     }
   }
@@ -190,7 +190,7 @@ export class CallContext implements ToolContext {
       )
       const run: typeof child.run = (options) => {
         const work = child.run(options)
-        this.hasChildren = true
+        this.hasStartedChildren = true
         const noteStatus = ({ status }: AgentStats): void => {
           this.hasSuspendedChild ||= status === 'suspended'
         }
@@ -230,7 +230,10 @@ export class CallContext implements ToolContext {
     this.#cancellation?.cancel(reason)
   }
 
-  /** Called when the call has its result: progress is ignored from now on, and work it left running is cancelled. */
+  /**
+   * Called when the call is over. Progress is ignored from now on, and nested calls and child agents that still run are cancelled.
+   * The signal that the tool has no longer fires.
+   */
   close(): void {
     this.#isOver = true
     this.#nestedCancellation?.cancel(new Error(`${this.#callInfo.name} is over`))

@@ -98,8 +98,8 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
 }
 
 /**
- * The halt of a call whose approval request has no answer, or has expired. If the call
- * started after the request, a handler has let it pass since, and it is not halted again.
+ * Without handlers of the gate, a call whose approval request is unanswered or has expired is halted again. Not if the call has
+ * started since: then a handler had let it pass.
  */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)

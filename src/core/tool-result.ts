@@ -9,19 +9,23 @@ import type { Transcript } from './transcript.ts'
 import type { ToolCallBlock, ToolOutput, ToolResultContent } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
-/** How a call ended; `suspended` leaves it open. */
+/** The result of a call or, with `suspendReason`, why it stays open. */
 export interface CallResult {
   readonly output: ToolOutput
   readonly isError: boolean
-  /** The tool failed, or `beforeTool` of the gate did. Not set for a call that was blocked, invalid, skipped or cancelled. */
+  /** The tool failed, or `beforeTool` of the gate or an `around` handler failed before it. Not set for a call that was blocked, invalid, skipped or cancelled. */
   readonly hasFailed?: boolean
   /** Why the call stays open; absent if it has ended. */
-  readonly suspended?: string
+  readonly suspendReason?: string
 }
 
 /** A call that stays open. `reason` may be anything, as it comes from handlers and tools. */
 export function suspendedResult({ reason }: { readonly reason?: unknown }): CallResult {
-  return { output: '', isError: false, suspended: typeof reason === 'string' && reason !== '' ? reason : 'suspended' }
+  return {
+    output: '',
+    isError: false,
+    suspendReason: typeof reason === 'string' && reason !== '' ? reason : 'suspended',
+  }
 }
 
 /** For a call that ran or failed to start, or whose result a gate substituted: runs `tool:transform`, logs the result, then runs `tool:after`. */
@@ -194,7 +198,7 @@ export function syntheticResult(callId: string, outcome: keyof typeof syntheticT
   return { type: 'call_result', callId, output, isError: true, outcome }
 }
 
-/** A result for an open call of a cancelled run. The call may have begun, in that run or in an earlier one. */
+/** A result for an open call that will not run any more: its run was cancelled, or is out of budget. It may have begun, in that run or in an earlier one. */
 export function abortedResult(transcript: Transcript, callId: string, why = runStoppedText): EntryBody {
   const start = transcript.lastStartOf(callId)
   const output = start ? interruptedText(why, start) : `${why} ${didNotRun}`

@@ -78,7 +78,7 @@ export interface SessionTurn extends Message {
   /** The author of a reply: `providerData` is sent back to the same provider only. */
   readonly model?: string
   readonly provider?: string
-  /** Sent along with the message, never sent to a model. */
+  /** What the sender attached to the message. Stored with the turn, never shown to a model. */
   readonly meta?: Meta
 }
 

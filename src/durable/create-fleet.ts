@@ -6,7 +6,7 @@ import { parseMeta } from '../core/meta.ts'
 import { parsePrompt } from '../core/run-options.ts'
 import type { PendingAnswer, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
-import { parentLeaseOf } from '../sessions/family.ts'
+import { leaseHolderOf } from '../sessions/family.ts'
 import { openCalls } from '../sessions/open-calls.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { eachSession } from '../sessions/session-query.ts'
@@ -68,7 +68,7 @@ export function createFleet(options: FleetOptions): Fleet {
     sendNow({ id, item, wake: wakeOf(summary) })
 
   async function wakeRoot(sessionId: string): Promise<void> {
-    const root = (await parentLeaseOf(store, sessionId))?.holder ?? sessionId // it continues the calls of its sub-agents
+    const root = (await leaseHolderOf(store, sessionId))?.holder ?? sessionId // it continues the calls of its sub-agents
     const summary = await store.find(root)
     if (summary) await dispatcher.wake(root, wakeOf(summary))
   }
@@ -233,7 +233,7 @@ function itemOf({ prompt, clientKey = crypto.randomUUID(), mode = 'followUp', me
 }
 
 async function tenantOf(store: SessionStore, sessionId: string): Promise<string | undefined> {
-  const { holder = sessionId } = (await parentLeaseOf(store, sessionId)) ?? {}
+  const { holder = sessionId } = (await leaseHolderOf(store, sessionId)) ?? {}
   return (await store.find(holder))?.tenant
 }
 

@@ -2,7 +2,7 @@ import type { InboxItem } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 import type { PostgresTransaction } from '../sessions/postgres/driver.ts'
 import { isUnreachable } from '../sessions/postgres/failure.ts'
-import { inGroups } from '../sessions/postgres/in-groups.ts'
+import { groupCalls } from '../sessions/postgres/group-calls.ts'
 import type { PostgresStore } from '../sessions/postgres-store.ts'
 import type { Dispatcher, WakeOptions } from './dispatcher.ts'
 
@@ -40,7 +40,7 @@ export function sendAndWake(store: SessionStore, dispatcher: Dispatcher): (sent:
       return allSettled(ordered.map(({ id, wake }) => dispatcher.wake(id, { ...wake, transaction })))
     })
   }
-  return inGroups({
+  return groupCalls({
     together,
     alone: async (one) => void (await together([one])),
     isFailureOfAll: isUnreachable,

@@ -134,9 +134,9 @@ function install(hooks: AgentHooks, telemetry: Telemetry): () => void {
     const started = startSpan(telemetry, `execute_tool ${name}`, { kind: spanKind.internal, attributes }, parent)
     const { span } = started
     try {
-      const { isError, suspended, output } = await inside(parent, span, next)
+      const { isError, suspendReason, output } = await inside(parent, span, next)
       if (isError) markToolError(span)
-      if (suspended !== undefined) span.setAttribute(names.suspended, suspended)
+      if (suspendReason !== undefined) span.setAttribute(names.suspended, suspendReason)
       if (capturesContent) span.setAttribute(names.toolResult, contentOf(redactor, output))
       recordTool(started, call, isError ? toolError : undefined)
     } catch (error) {

@@ -112,7 +112,7 @@ export interface WireRules {
   /** Assistant messages may hold images. */
   readonly assistantImages?: boolean
   /** `writeMessage` gets results with the `name` of the tool that was called. */
-  readonly callNames?: true
+  readonly toolNameOnResults?: true
   readonly startsWithUser: boolean
   readonly endsWithUser: boolean
 }

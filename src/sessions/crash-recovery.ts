@@ -13,7 +13,7 @@ const maxCrashes = 3
  */
 export function crashEntries(
   transcript: Transcript,
-  { hasStoreFailed = false, sessionsOfDeadProcess = 1, describeLeftoverCommands }: CrashFacts = {},
+  { hasStoreFailed = false, sessionCountOfDeadProcess = 1, describeLeftoverCommands }: CrashFacts = {},
 ): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
@@ -23,8 +23,8 @@ export function crashEntries(
   const results = interrupted.map(({ id }) => syntheticResult(id, 'unknown', describeLeftoverCommands?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, interrupted)]
   const stop = hasStoreFailed ? 'error' : 'crashed'
-  const isShared = !hasStoreFailed && sessionsOfDeadProcess > 1
-  const shared = isShared && { sharedCrash: sessionsOfDeadProcess }
+  const isShared = !hasStoreFailed && sessionCountOfDeadProcess > 1
+  const shared = isShared && { sharedCrash: sessionCountOfDeadProcess }
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop, ...shared }
   const crashes = transcript.crashes + 1
   if (hasStoreFailed || isShared || crashes < maxCrashes) return [...results, ended]
@@ -36,7 +36,7 @@ interface CrashFacts {
   /** The run ended because its store failed, in a process that still lives. */
   readonly hasStoreFailed?: boolean
   /** How many sessions the dead process held. If it held several, it is unknown which of them caused the crash. */
-  readonly sessionsOfDeadProcess?: number | undefined
+  readonly sessionCountOfDeadProcess?: number | undefined
   readonly describeLeftoverCommands?: DescribeLeftoverCommands | undefined
 }
 

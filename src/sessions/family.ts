@@ -2,14 +2,14 @@ import type { SessionStore, SessionSummary } from '../core/store.ts'
 import { allSessions, eachSession, maxLimit } from './session-query.ts'
 
 /** The lease under which a child session is written. */
-export interface ParentLease {
+export interface LeaseHolder {
   /** The root session of the tree, which holds the lease. */
   readonly holder: string
   readonly parent: string
 }
 
 /** A child that is opened on its own is written under the lease of its root too, so that two writers exclude each other. */
-export async function parentLeaseOf(store: SessionStore, id: string): Promise<ParentLease | undefined> {
+export async function leaseHolderOf(store: SessionStore, id: string): Promise<LeaseHolder | undefined> {
   if (!id.includes('/')) return undefined // the id of a child begins with that of its parent
   const parent = (await store.find(id))?.parent
   if (parent === undefined) return undefined

@@ -6,7 +6,7 @@ import type { LogEntry } from '../core/log.ts'
 import type { BlobStore, EntryRange, SessionStore, StoreChange } from '../core/store.ts'
 import { networkFileSystemOf } from '../platform/network-fs.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
-import { findKeysSlowly } from './jsonl/delivered-keys.ts'
+import { findKeysInSteps } from './jsonl/delivered-keys.ts'
 import { refuseLink } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
 import { addMessage, syncInbox, waitingMessages } from './jsonl/inbox-file.ts'
@@ -92,8 +92,8 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   }
 
   function onDelete(name: string): () => void {
-    index.begin(name)
-    return () => index.end(name, Aspect.all)
+    index.beginChange(name)
+    return () => index.endChange(name, Aspect.all)
   }
 
   async function prepareForWriting(): Promise<string> {
@@ -168,16 +168,16 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       const folder = folderOf(id)
       refuseMissing(id)
       await pacer.wait()
-      const { found, end } = await findKeysSlowly(folder, new Map([[item.clientKey, 0]]))
+      const { found, end } = await findKeysInSteps(folder, new Map([[item.clientKey, 0]]))
       if (found.size > 0) return
-      index.begin(folderNameOf(id))
+      index.beginChange(folderNameOf(id))
       try {
         await withFolderLock(folder, async () => {
           await leases.requireSession(id)
           addMessage(folder, item, end)
         })
       } finally {
-        index.end(folderNameOf(id), Aspect.mail)
+        index.endChange(folderNameOf(id), Aspect.mail)
       }
       if (sync) await syncInbox(folder)
       poller.wake(id, 'inbox')

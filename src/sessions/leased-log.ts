@@ -7,7 +7,7 @@ import { sleep } from '../core/waiting.ts'
 import { type History, logHistory } from './checkpoints/checkpoint.ts'
 import { checkpointAfter } from './checkpoints/write-checkpoint.ts'
 import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
-import { eachDescendant, type ParentLease, parentLeaseOf } from './family.ts'
+import { eachDescendant, type LeaseHolder, leaseHolderOf } from './family.ts'
 import { eachEntryBackwards, hasLoggedKey, readHistory } from './history.ts'
 import { WriteLease } from './write-lease.ts'
 
@@ -45,14 +45,14 @@ export abstract class LeasedLog {
   readonly #parent: LeasedLog | undefined
   readonly #lease: WriteLease
   /** Set for a child that was opened on its own: it is written under the lease of its root session. */
-  #parentLease: ParentLease | undefined
+  #leaseHolder: LeaseHolder | undefined
   /** Whether the next lease is taken even if another process holds it. */
   #takeOverNext: boolean
   #isHeldOrPending = false
   /** Opening, releasing and additions run one at a time: each waits for the end of this promise. */
   #queue: Promise<unknown> = Promise.resolve()
   /** Set if the previous lease holder crashed: the number of sessions its process had open. */
-  #sessionsOfDeadProcess: number | undefined
+  #sessionCountOfDeadProcess: number | undefined
   /** Whether all entries of other writers are read; before that nothing may be appended. */
   #isReady = false
   #head = 0
@@ -113,22 +113,23 @@ export abstract class LeasedLog {
   }
 
   async #acquireAndLoad(): Promise<void> {
-    this.#parentLease = await parentLeaseOf(this.store, this.id)
-    const leaseSessionId = this.#parentLease?.holder ?? this.id
+    this.#leaseHolder = await leaseHolderOf(this.store, this.id)
+    const leaseSessionId = this.#leaseHolder?.holder ?? this.id
     const options = { takeOver: this.#takeOverNext, create: this.log.head === 0 }
     const { inbox, died, head } = await this.#lease.take(leaseSessionId, options)
-    this.#sessionsOfDeadProcess = died?.sessions
+    this.#sessionCountOfDeadProcess = died?.sessions
     this.#takeOverNext = false
+    // A child is written under the lease of its root session, whose head says nothing about the log of the child.
     const isUpToDate = leaseSessionId === this.id && head === this.#head
     if (this.log.isBroken) await this.#reloadFromStore()
     else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
-    // Stop requests are accepted before `recover()`, so they still apply to a run whose process died without seeing them. A
-    // run that has ended is not affected. They are accepted again below, which does nothing: a message is logged once.
-    if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
+    // Stop requests first: a run whose process died before it saw one is then logged as stopped, not as crashed. They change
+    // nothing if there is no such run, and are accepted again below, which does nothing: a message is logged once.
+    if (!this.#leaseHolder) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
     await this.recover()
-    if (this.#parentLease) await this.acceptChildInbox()
+    if (this.#leaseHolder) await this.acceptChildInbox()
     else for (const item of inbox) await this.log.accept(item)
     const { parked } = this.log.transcript
     if (parked !== undefined && !this.opensEvenIfParked)
@@ -159,7 +160,7 @@ export abstract class LeasedLog {
 
   /** Accepts messages with each renewal of the lease, in case watching the store has failed. */
   #acceptOnRenewal(inbox: readonly InboxItem[]): void {
-    if (this.#isReady && !this.#parentLease) for (const item of inbox) this.log.accept(item)?.catch(() => {})
+    if (this.#isReady && !this.#leaseHolder) for (const item of inbox) this.log.accept(item)?.catch(() => {})
   }
 
   release(): Promise<void> {
@@ -176,7 +177,7 @@ export abstract class LeasedLog {
     await this.#lease.release()
   }
 
-  /** Remembers a run that ended because the store failed: it did not crash, and its log could not record that. */
+  /** If the store failed before it wrote the end of a run, remembers the run, so that `recover()` does not count it as crashed. */
   #rememberUnwrittenEnd(): void {
     const { activeRun } = this.log.transcript
     if (!this.log.isBroken || !activeRun) return
@@ -210,7 +211,7 @@ export abstract class LeasedLog {
    */
   async #sendFirst(item: InboxItem, tries = 10): Promise<void> {
     try {
-      await this.whileOpen(() => this.log.accept(item))
+      await this.withWriteAccess(() => this.log.accept(item))
     } catch (error) {
       if (!(error instanceof SessionBusyError) || !this.mayExist || tries === 0) throw error
       // Another process is creating the session; send to its inbox.
@@ -239,13 +240,13 @@ export abstract class LeasedLog {
   }
 
   /** Runs an addition to the log: under the lease that is held, else under one that is taken for it alone. */
-  protected whileOpen(work: () => Promise<void> | void): Promise<void> {
-    const addition = this.#queue.then(() => this.#add(work))
+  protected withWriteAccess(work: () => Promise<void> | void): Promise<void> {
+    const addition = this.#queue.then(() => this.#runWithWriteAccess(work))
     this.#queue = addition.catch(() => {})
     return addition
   }
 
-  async #add(work: () => Promise<void> | void): Promise<void> {
+  async #runWithWriteAccess(work: () => Promise<void> | void): Promise<void> {
     if (this.canWrite()) return work()
     await this.#acquireIfFree()
     try {
@@ -275,7 +276,7 @@ export abstract class LeasedLog {
     }
     const { epoch } = this.#lease
     if (epoch === undefined) throw new Error(`Session ${this.id} is not open for writing; call open() first`)
-    return { epoch, head: this.#head, ...this.#parentLease }
+    return { epoch, head: this.#head, ...this.#leaseHolder }
   }
 
   /** The session that holds the lease: for a child its root. */
@@ -301,8 +302,9 @@ export abstract class LeasedLog {
   }
 
   /**
-   * If the last run has no end in the log, because its process died or the store failed, logs how it ended. Only stop requests
-   * and the details of a new session are written before.
+   * If the last run has no end in the log, because its process died or the store failed, logs how it ended, with results for its
+   * calls that cannot run again, and `parked` after too many crashes. Of this opening, only stop requests and the details of a
+   * new session are in the log before these entries.
    */
   protected async recover(): Promise<void> {
     const { transcript } = this.log
@@ -314,10 +316,10 @@ export abstract class LeasedLog {
     const entries = crashEntries(transcript, {
       hasStoreFailed,
       describeLeftoverCommands,
-      sessionsOfDeadProcess: this.#root.#sessionsOfDeadProcess,
+      sessionCountOfDeadProcess: this.#root.#sessionCountOfDeadProcess,
     })
     const isParking = entries.at(-1)?.type === 'parked'
-    // Progress of its children counts like its own.
+    // A session whose children made progress during the run is not parked.
     if (isParking && (await this.#haveChildrenProgressed(run.startedAt))) entries.pop()
     const interruptedCallIds = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
     await this.answerChildCalls(interruptedCallIds)

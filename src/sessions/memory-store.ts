@@ -103,7 +103,8 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       session.parent = parent ?? session.parent
       for (const entry of entries) session.entries.push(entry)
       session.summary = applyEntries(session.summary, entries, sizeOf(entries))
-      for (const entry of entries) if ('clientKey' in entry && entry.clientKey) markDelivered(session, entry.clientKey)
+      for (const entry of entries)
+        if ('clientKey' in entry && entry.clientKey) removeFromInbox(session, entry.clientKey)
       changed(session)
     },
 
@@ -180,7 +181,7 @@ function sizeOf(entries: readonly LogEntry[]): number {
   return entries.reduce((sum, entry) => sum + approximateSize(entry), 0)
 }
 
-function markDelivered({ inbox, sent }: MemorySession, clientKey: string): void {
+function removeFromInbox({ inbox, sent }: MemorySession, clientKey: string): void {
   sent.add(clientKey)
   const i = inbox.findIndex((item) => item.clientKey === clientKey)
   if (i >= 0) inbox.splice(i, 1)

@@ -84,12 +84,12 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const { schema } = tables
   const summaries = new StoredSummaries(tables, read)
   const append = groupedStatement(appendSql(schema))(tables.write)
-  const lease = groupedStatement(leaseSql(schema), isLeaseFree(schema))(tables.write)
+  const lease = groupedStatement(leaseSql(schema), leaseFreeSql(schema))(tables.write)
   const readEntries = groupedStatement(entriesSql(schema))(tables.read)
   const find = groupedStatement(findSql(schema))(tables.read)
-  const sending = groupedStatement(sendSql(schema))
-  const sendNow = sending(tables.write)
-  const sendsOf = new WeakMap<PostgresTransaction, GroupedCall>()
+  const groupedSend = groupedStatement(sendSql(schema))
+  const sendNow = groupedSend(tables.write)
+  const sendsByTransaction = new WeakMap<PostgresTransaction, GroupedCall>()
   const listener =
     listen === false
       ? undefined
@@ -116,13 +116,13 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const hasEntry = async (id: string, seq: number): Promise<boolean> =>
     (await read(id, { after: seq - 1, limit: 1 })).length > 0
 
-  /** Sends in a transaction, which a refused message has ended. */
-  function sendIn(transaction: PostgresTransaction): GroupedCall {
-    const known = sendsOf.get(transaction)
+  /** Sends in the caller's transaction. A statement that fails has ended it, so the messages of a failed group are not sent one by one. */
+  function sendInTransaction(transaction: PostgresTransaction): GroupedCall {
+    const known = sendsByTransaction.get(transaction)
     if (known) return known
     const query: Query = (statement, values = []) => database.queryIn(transaction, statement, values)
-    const send = sending(query, () => true)
-    sendsOf.set(transaction, send)
+    const send = groupedSend(query, () => true)
+    sendsByTransaction.set(transaction, send)
     return send
   }
 
@@ -155,7 +155,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const ids = [toId(id), toId(holder), idOrNull(parent), idOrNull(base)]
       const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [toKey(entry.clientKey)] : []))
       const bodies = entries.map((entry) => JSON.stringify(entry))
-      const before = entries.length > 0 ? await summaries.before(id, fence) : undefined
+      const before = entries.length > 0 ? await summaries.atHead(id, fence) : undefined
       const size = bodies.reduce((sum, body) => sum + body.length, 0)
       const summary = before && applyEntries(before, entries, size)
       const rows = [entries.map((entry) => toText(entry.id)), bodies, keys].map(toList)
@@ -207,8 +207,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         summaries.forget(id)
       }
       const isKeptByPoller = ofProcess && ttlMs > 0
-      const fence = [ttlMs, epoch ?? null, takeOver, create] as const
-      const [row] = await lease(toId(id), toText(owner), ...fence, processId, isKeptByPoller, now())
+      const requestValues = [ttlMs, epoch ?? null, takeOver, create] as const
+      const [row] = await lease(toId(id), toText(owner), ...requestValues, processId, isKeptByPoller, now())
       failpoint('postgres.lease.after')
       if (row?.outcome === 'missing') throw new SessionNotFoundError(id)
       if (row?.outcome === 'busy') throw sessionBusy(id, fromText(String(row.writer)), Number(row.began))
@@ -225,7 +225,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
 
     async send(id, item, { transaction } = {}) {
       await tables.checkWritable()
-      const send = transaction ? sendIn(transaction) : sendNow
+      const send = transaction ? sendInTransaction(transaction) : sendNow
       const [row] = await send(toId(id), toKey(item.clientKey), item.mode === 'answer', JSON.stringify(item))
       if (!row?.sent) throw new SessionNotFoundError(id)
       failpoint('postgres.send.after')
@@ -252,8 +252,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const poll = async (from: number) => {
         const isFirst = !isPolled
         isPolled = true
-        // The caller has accepted the inbox that came with its lease. One statement for all runs that begin now finds what
-        // was sent since.
+        // The caller got the inbox with its lease. One poll for all watchers that begin at this time finds what was sent since.
         if (inboxOnly && isFirst && !once) {
           poller.pollSoon()
           return undefined
@@ -301,10 +300,11 @@ const leaseSql = (schema: string): string =>
   $8::boolean, $9::float8)`
 
 /**
- * Whether no transaction has locked the lease now. A group that waited for one would hold up the leases beside it, and the beat of the
- * process, whose row it may have locked: all its sessions would be taken by others.
+ * The condition that no other transaction has locked the row of this lease. A group that waits for such a lock holds up every
+ * other lease in it. It may also have locked the row of this process: then the process could not beat, and after `ttlMs` others
+ * could take all of its sessions.
  */
-const isLeaseFree = (schema: string): string => {
+const leaseFreeSql = (schema: string): string => {
   const held = `select from ${schema}.session join ${schema}.lease as held on held.session = session.key where id = $1::text`
   // The offset keeps the planner from reading all leases at once.
   return `(exists (${held} for update of held skip locked) or not exists (${held} offset 0))`
@@ -321,7 +321,7 @@ async function summaryValues(summary: StoredSummary | undefined): Promise<Values
   return [JSON.stringify(summary), stateOf(summary), facets, summary.createdAt, summary.updatedAt]
 }
 
-/** A lease from the row that `lease_2` returns, whose columns have other names. */
+/** A lease from the row that `lease_2` returns. Its columns have names of their own, as those of tables would be ambiguous in the function. */
 function leaseIn({ term: epoch, reached: head, waiting: inbox, died: processId, aboard: sessions }: Row): Lease {
   return {
     epoch: Number(epoch),

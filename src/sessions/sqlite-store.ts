@@ -157,7 +157,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async delete(id) {
       const deleted = await write(({ connection }) => deleteTree(connection, id))
-      for (const deletedId of deleted) poller.wake(deletedId, 'inbox') // also wakes the watchers that wait for entries
+      for (const deletedId of deleted) poller.wake(deletedId, 'inbox') // wakes all watchers; 'entries' leaves out those that wait for messages only
     },
 
     async lease(id, request) {
@@ -165,7 +165,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      if (outcome instanceof AgentError) throw outcome // thrown after the commit: even a refused lease may have corrected the expiry of the one that is held
+      if (outcome instanceof AgentError) throw outcome // only now: inside of the transaction it would undo a corrected expiry of the lease that is held
       return outcome
     },
 
@@ -236,7 +236,7 @@ interface Opened extends OpenDatabase {
   readonly rows: SessionRows
 }
 
-/** The defaults here are only values that pass the checks; `createSqliteStore` has the real ones. */
+/** An absent option passes: that is all these defaults are for. The real ones are in `createSqliteStore`. */
 function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 1 }: SqliteStoreOptions): void {
   if (typeof path !== 'string' || path === '' || path === ':memory:')
     throw new TypeError(`createSqliteStore needs the path of a file, got ${JSON.stringify(path)}`)

@@ -117,7 +117,7 @@ class StoredSession extends LeasedLog implements Session {
 
   async addTurns(messages: readonly Message[]): Promise<void> {
     const turns = turnEntries(messages, () => ({ id: this.options.newId!(), createdAt: this.clock.now() }))
-    await this.whileOpen(async () => {
+    await this.withWriteAccess(async () => {
       if (this.log.transcript.isRunActive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
       await answerAllChildCalls(this)
@@ -130,40 +130,41 @@ class StoredSession extends LeasedLog implements Session {
     checkDetails('setDetails', details)
     checkNames('setDetails', details)
     const given = detailsIn(details)
-    if (given) await this.whileOpen(() => this.log.append({ type: 'details', ...given }))
+    if (given) await this.withWriteAccess(() => this.log.append({ type: 'details', ...given }))
   }
 
   async takeBack(clientKey: string): Promise<boolean> {
     let isTaken = false
-    await this.whileOpen(async () => {
+    await this.withWriteAccess(async () => {
       isTaken = await withdraw(this.log, clientKey)
     })
     return isTaken
   }
 
   setState(owner: string, value: unknown): Promise<void> {
-    return this.whileOpen(() => this.log.append({ type: 'state', owner, value }))
+    return this.withWriteAccess(() => this.log.append({ type: 'state', owner, value }))
   }
 
   async save(): Promise<void> {
     // An empty session must exist in the store too: it may be created here and loaded elsewhere.
     const created: EntryBody = { type: 'state', owner: 'session', value: { createdAt: this.clock.now() } }
-    if (this.log.head === 0) await this.whileOpen(() => (this.log.head === 0 ? this.log.append(created) : undefined))
+    if (this.log.head === 0)
+      await this.withWriteAccess(() => (this.log.head === 0 ? this.log.append(created) : undefined))
     await this.log.flushed()
   }
 
   startRun({ runId, model }: { runId: string; model: string }): Promise<void> {
     if (typeof runId !== 'string' || runId === '') throw new TypeError(`startRun needs a runId, got ${show(runId)}`)
     this.ownRun = runId
-    return this.whileOpen(() => this.log.append({ type: 'run_started', runId, model }))
+    return this.withWriteAccess(() => this.log.append({ type: 'run_started', runId, model }))
   }
 
   completeRun(runId: string, stop = 'end'): Promise<void> {
-    return this.whileOpen(() => this.log.append({ type: 'run_ended', runId, status: 'completed', stop }))
+    return this.withWriteAccess(() => this.log.append({ type: 'run_ended', runId, status: 'completed', stop }))
   }
 
   abortRun(runId: string): Promise<void> {
-    return this.whileOpen(() => this.log.append({ type: 'run_ended', runId, status: 'aborted', stop: 'aborted' }))
+    return this.withWriteAccess(() => this.log.append({ type: 'run_ended', runId, status: 'aborted', stop: 'aborted' }))
   }
 
   async child(name: string): Promise<Session> {
@@ -248,7 +249,7 @@ class StoredSession extends LeasedLog implements Session {
   async unpark(): Promise<void> {
     this.opensEvenIfParked = true
     try {
-      await this.whileOpen(() => (this.parked === undefined ? undefined : this.log.append({ type: 'unparked' })))
+      await this.withWriteAccess(() => (this.parked === undefined ? undefined : this.log.append({ type: 'unparked' })))
     } finally {
       this.opensEvenIfParked = false
     }
@@ -260,7 +261,7 @@ class StoredSession extends LeasedLog implements Session {
 
   async label(text: string): Promise<number> {
     if (typeof text !== 'string' || text === '') throw new TypeError(`label takes a text, got ${show(text)}`)
-    await this.whileOpen(() => this.log.append({ type: 'label', text }))
+    await this.withWriteAccess(() => this.log.append({ type: 'label', text }))
     return this.labels.findLast((label) => label.text === text)?.seq ?? this.log.head
   }
 
@@ -278,7 +279,7 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   #setPins(change: (pins: readonly string[]) => readonly string[], earlier?: NumberedTurn): Promise<void> {
-    return this.whileOpen(() => {
+    return this.withWriteAccess(() => {
       if (earlier) this.log.transcript.keep(earlier)
       const pins = (this.log.transcript.states.get('pins') ?? []) as readonly string[]
       const changed = change(pins)
@@ -289,7 +290,7 @@ class StoredSession extends LeasedLog implements Session {
   async rewind(toSeq: number): Promise<void> {
     if (!Number.isInteger(toSeq) || toSeq < 0)
       throw new TypeError(`rewind takes the number of a log entry, 0 for the beginning, got ${show(toSeq)}`)
-    await this.whileOpen(async () => {
+    await this.withWriteAccess(async () => {
       if (this.log.transcript.isRunActive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
@@ -315,7 +316,7 @@ class StoredSession extends LeasedLog implements Session {
 
   /** Starts this session with entries that it shares with another one. */
   #begin({ history, head, ending }: ForkPoint, base: string, details: SessionDetails | undefined): Promise<void> {
-    return this.whileOpen(async () => {
+    return this.withWriteAccess(async () => {
       if (this.log.head > 0) throw new Error(`Session "${this.id}" exists already; fork to another id`)
       const idAndTime = () => ({ id: this.options.newId!(), at: this.clock.now() })
       // In one append: without its ending, the open run would be resumed here.

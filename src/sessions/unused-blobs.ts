@@ -1,5 +1,5 @@
 import type { SessionStore, SessionSummary } from '../core/store.ts'
-import { parentLeaseOf } from './family.ts'
+import { leaseHolderOf } from './family.ts'
 import { eachSession } from './session-query.ts'
 import { blobNamesIn } from './transfer/read-export.ts'
 import { whileHeld } from './while-held.ts'
@@ -34,7 +34,7 @@ export async function removeUnusedBlobs(
 const isLeftAlone = ({ isHeld, attention }: SessionSummary): boolean => isHeld === true || attention === 'owner_died'
 
 async function removeFrom(store: SessionStore, id: string): Promise<number> {
-  const { holder = id } = (await parentLeaseOf(store, id)) ?? {}
+  const { holder = id } = (await leaseHolderOf(store, id)) ?? {}
   const removed = await whileHeld(store, holder, async ({ renew }) => {
     const unused = await unusedIn(store, id)
     await renew() // a process that took the session since may have named one of them

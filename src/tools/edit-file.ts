@@ -26,7 +26,7 @@ export interface EditInput {
 export type EditSummary = Omit<Replaced, 'text'>
 
 /** The outcome of the edits of one call. */
-type EditsOutcome =
+type EditFileResult =
   | { readonly type: 'edited'; readonly appliedEdits: readonly EditSummary[]; readonly details: EditDetails }
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
   | { readonly type: 'edited by earlier attempt'; readonly details: Pick<EditDetails, 'file' | 'edits'> }
@@ -45,22 +45,22 @@ export interface EditDetails {
 
 /**
  * Makes all of the edits, each on the result of the one before, or none. If a person decided about each edit, only the
- * allowed ones are applied; an allowed edit that no longer matches is skipped. Throws if the file does not exist.
+ * allowed ones are applied; one that can no longer be made as the person saw it fails, and the others are made. Throws if the file does not exist.
  */
 export async function editFile(
   ctx: ToolContext,
   path: string,
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
-): Promise<EditsOutcome> {
-  // `changeFile` calls the function below, which sets the plan, unless an earlier attempt of this call has written the file.
+): Promise<EditFileResult> {
+  // `changeFile` calls the function below, which computes the edits, unless an earlier attempt of this call has written the file.
   const computed: { plan?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
     const plan = await computeEdits(file, path, inputs, ctx, { decisions })
     computed.plan = plan
     if (plan.type === 'refused' || plan.text === file.text) return 'no change'
-    const content = encode(path, plan)
+    const content = encodeWithinLimit(path, plan)
     return plan.outcomes ? { content, report: plan.outcomes } : content
   })
   const { file } = changed
@@ -88,7 +88,7 @@ export async function previewEdits(
     }),
   )
   if (plan.type === 'refused') return plan
-  encode(path, plan) // throws if the file would become too large
+  encodeWithinLimit(path, plan) // throws if the file would become too large
   const each = plan.editDiffs && { edits: plan.editDiffs.map(changeOf) }
   return { files: [{ path, change: 'edit', ...changeOf(plan), ...each }] }
 }
@@ -168,7 +168,7 @@ interface ComputeOptions {
   readonly diffEachEdit?: boolean
 }
 
-/** Also computes the diff now, before the write, so that the call can return right after the write. */
+/** Applies the edits to the text of the file. Computes the diff too, so that the call can return right after the write. */
 async function computeEdits(
   file: LosslessText,
   path: string,
@@ -237,7 +237,7 @@ function createYielder(signal: AbortSignal): () => Promise<void> {
 /** The event loop is blocked at most this long, unless a single edit takes longer. */
 const maxBlockMs = 50
 
-function encode(path: string, { file, text }: ComputedEdits): Uint8Array {
+function encodeWithinLimit(path: string, { file, text }: ComputedEdits): Uint8Array {
   const bytes = file.encode(text)
   if (bytes.length <= maxEditableBytes) return bytes
   throw new Error(
@@ -250,8 +250,9 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. If old_string has non-ASCII characters and is found, the
-  // place is UTF-8. If old_string is ASCII, it is unknown how to encode non-ASCII characters of new_string.
+  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. Here `text` has one character for each byte, and
+  // `encodeAsFileText` makes such characters of the UTF-8 bytes of a text. If old_string has non-ASCII characters and is found,
+  // the place is UTF-8. An ASCII old_string does not tell how to encode non-ASCII characters of new_string.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',

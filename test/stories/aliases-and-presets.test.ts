@@ -26,8 +26,8 @@ describe('aliases', () => {
       },
     })
     expect(provider.requests.map(toolNames)).toEqual(Array(3).fill(['Bash', 'read_file']))
-    expect(callNames(provider.requests[2]!)).toEqual(['Bash', 'Bash'])
-    expect(callNames({ messages: agent.turns })).toEqual(['shell', 'shell'])
+    expect(toolNameOnResults(provider.requests[2]!)).toEqual(['Bash', 'Bash'])
+    expect(toolNameOnResults({ messages: agent.turns })).toEqual(['shell', 'shell'])
     expect(seen).toEqual([
       ['stream', 'shell', 'Bash'],
       ['gate', 'shell', 'Bash', {}],
@@ -89,8 +89,8 @@ describe('aliases', () => {
       toolAliases: { shell: 'run_command' },
     })
     expect(toolNames(provider.requests[0]!)).toEqual(['run_command', 'read_file'])
-    expect(callNames(provider.requests[1]!)).toEqual(['run_command', 'run_command'])
-    expect(callNames({ messages: loaded.turns })).toEqual(['shell', 'shell'])
+    expect(toolNameOnResults(provider.requests[1]!)).toEqual(['run_command', 'run_command'])
+    expect(toolNameOnResults({ messages: loaded.turns })).toEqual(['shell', 'shell'])
   })
 })
 
@@ -170,7 +170,7 @@ describe('presets', () => {
 type Request = Pick<ScriptedProvider['requests'][number], 'messages'>
 
 const toolNames = ({ tools }: ScriptedProvider['requests'][number]) => tools.map(({ name }) => name)
-const callNames = ({ messages }: Request) =>
+const toolNameOnResults = ({ messages }: Request) =>
   messages.flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_call' ? [block.name] : [])))
 
 async function work(script: Parameters<typeof scripted>, options: Partial<AgentOptions>) {

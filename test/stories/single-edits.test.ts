@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
 import { answerKeyFromSecret } from '../../src/authority/grants/answer-key.ts'
 import type { Prompt } from '../../src/authority/interaction/interactor-queue.ts'
-import { injectOutcomesIntoInput, parseEditOutcomesFromResult } from '../../src/core/edit-outcomes.ts'
+import { parseEditOutcomesFromResult, withEditDecisions } from '../../src/core/edit-outcomes.ts'
 import { parsePreview } from '../../src/core/tool.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
@@ -63,7 +63,7 @@ test('M09 a tool that gets _outcomes in its input makes the allowed edits only',
   agent.hooks.hook('tool:gate', (ctx) => void (ctx.editDecisions = someDenied.edits))
   await agent.run({ prompt: 'Go.' })
   expect(execution.files.get('/project/a.ts')).toBe('1\ntwo\n3\n')
-  expect(injectOutcomesIntoInput({ path: 'a.ts' }, [allow])).toEqual({ path: 'a.ts', _outcomes: [allow] })
+  expect(withEditDecisions({ path: 'a.ts' }, [allow])).toEqual({ path: 'a.ts', _outcomes: [allow] })
 })
 
 test('HK01 an answer that allows every edit is a plain yes, and one that denies every edit denies the call', async () => {

@@ -2,7 +2,7 @@ import type { JobInsert } from 'pg-boss'
 import { StoreError } from '../../core/errors.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
 import { isUnreachable } from '../../sessions/postgres/failure.ts'
-import { inGroups } from '../../sessions/postgres/in-groups.ts'
+import { groupCalls } from '../../sessions/postgres/group-calls.ts'
 import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
 import type { Dispatcher, Job, TenantLimits } from '../dispatcher.ts'
 import { orderedUuid } from './ordered-uuid.ts'
@@ -117,7 +117,7 @@ export function pgBossDispatcher(
     }
     const inserter =
       known.get(queue) ??
-      inGroups<JobInsert, boolean>({
+      groupCalls<JobInsert, boolean>({
         together: insert,
         alone: async (job) => (await insert([job]))[0]!,
         isFailureOfAll: (error) => transaction !== undefined || isUnreachable(error),

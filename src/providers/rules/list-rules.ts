@@ -132,7 +132,8 @@ export class ListRepair {
   /** Whether the message begins with one result for each open call, in their order, and has no other results. */
   #answersInOrder({ content }: Message): boolean {
     const calls = this.#openCalls
-    if (this.#context.rules.callNames || this.#heldBack.length > 0 || calls.some(({ result }) => result)) return false
+    if (this.#context.rules.toolNameOnResults || this.#heldBack.length > 0 || calls.some(({ result }) => result))
+      return false
     return (
       calls.length > 0 &&
       calls.every(({ id }, i) => isResult(content[i]) && content[i].callId === id) &&
@@ -190,7 +191,7 @@ export class ListRepair {
 
   #resultFor({ call, id, result }: OpenCall): MovedBlock {
     const original = (result?.block ?? missingResult) as ToolResultBlock & { name?: string }
-    const name = this.#context.rules.callNames ? call.name : original.name
+    const name = this.#context.rules.toolNameOnResults ? call.name : original.name
     const isSame = original.callId === id && original.name === name
     const block = isSame ? original : { ...original, callId: id, ...(name !== undefined && { name }) }
     return { source: noSource, index: 0, ...result, block }

@@ -58,7 +58,7 @@ describe('a repair', () => {
   })
 
   test('makes the same message of the same message, so that its bytes are kept', () => {
-    const rules = make({ callNames: true })
+    const rules = make({ toolNameOnResults: true })
     const list = [hi, said(call('not ok')), user(result('not ok')), said(text('So.')), hi]
     const first = rules.repair([...list]).messages
     const second = rules.repair([...list]).messages
@@ -103,7 +103,11 @@ describe('results', () => {
   })
 
   test('know the names of their tools where a wire wants them', () => {
-    const named = make({ callNames: true }).repair([hi, said(call('a', 'find'), call('b')), user(result('b'))]).messages
+    const named = make({ toolNameOnResults: true }).repair([
+      hi,
+      said(call('a', 'find'), call('b')),
+      user(result('b')),
+    ]).messages
     expect(named[2]!.content).toMatchObject([
       { callId: 'a', name: 'find' },
       { callId: 'b', name: 'look' },

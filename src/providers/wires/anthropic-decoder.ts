@@ -292,16 +292,19 @@ function usageOf(usage: RawUsage): TurnUsage {
   const cacheCreation = tokenCount(usage.cache_creation_input_tokens)
   const reasoning = tokenCount(usage.output_tokens_details?.thinking_tokens)
   return {
-    input: total(usage, 'input_tokens'),
-    output: total(usage, 'output_tokens'),
+    input: tokensOfThisModel(usage, 'input_tokens'),
+    output: tokensOfThisModel(usage, 'output_tokens'),
     ...(reasoning !== undefined && { reasoning }),
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheCreation !== undefined && { cacheCreation }),
   }
 }
 
-/** If the service compacts the conversation itself, it counts the tokens of that only in `iterations`, beside those of other models. */
-function total(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
+/**
+ * If the service compacts the conversation itself, the counts at the top leave that out. `iterations` has every step, those of
+ * other models too, so the steps of this one are added up.
+ */
+function tokensOfThisModel(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
   const stepsOfThisModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
   // With a fallback model, the top-level count already includes all steps.

@@ -40,7 +40,7 @@ const rules: WireRules = {
   maxTotalMediaLength: 18 * 1024 * 1024,
   signedThinkingOnly: false,
   assistantImages: true,
-  callNames: true,
+  toolNameOnResults: true,
   startsWithUser: true,
   endsWithUser: true,
 }

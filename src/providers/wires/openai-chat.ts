@@ -41,7 +41,7 @@ const rulesFor = ({ idRule, documents, maxImages, toolNameOnResults }: ChatQuirk
   maxImages: maxImages ?? 500,
   maxTotalMediaLength: 45 * 1024 * 1024,
   signedThinkingOnly: false,
-  ...(toolNameOnResults && { callNames: true }),
+  ...(toolNameOnResults && { toolNameOnResults: true }),
   startsWithUser: false,
   endsWithUser: false,
 })
@@ -101,7 +101,8 @@ function writeThinking(request: ModelRequest, { thinking: style = 'none', ...qui
   const defaultBudget = thinkingBudgets[level]
   const budget = thinkingBudget ?? defaultBudget
   const effort = quirks.efforts?.[level] ?? (style === 'openrouter' ? level : commonEfforts[level])
-  // An effort stands for the default budget. For any other budget, OpenRouter takes the number of tokens.
+  // An effort implies the default budget of its level. OpenRouter gets any other budget as a number of tokens; other services get
+  // the level alone.
   const sendsBudget = style === 'openrouter' && budget !== defaultBudget
   return {
     [maxTokensField]: maxTokens + budget,

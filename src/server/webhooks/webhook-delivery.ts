@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { LeaseLostError, messageOf, SessionBusyError, SessionNotFoundError } from '../../core/errors.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { sleep } from '../../core/waiting.ts'
-import { parentLeaseOf } from '../../sessions/family.ts'
+import { leaseHolderOf } from '../../sessions/family.ts'
 import { eachEntry, eachEntryBackwards } from '../../sessions/history.ts'
 import { SessionNames } from '../session-names.ts'
 import type { WebhookPoster } from './post-webhook.ts'
@@ -254,7 +254,7 @@ export class WebhookDelivery {
     const { store, clock, onError, book, later } = this.#options
     const before = later ? book.triedOf(summary, entry.seq) : undefined
     if (before && before.nextAt > clock.now()) throw new TryLater(before.nextAt - clock.now())
-    const root = (await parentLeaseOf(store, id))?.holder
+    const root = (await leaseHolderOf(store, id))?.holder
     const message = webhookMessage(entry, this.#names.shown(id), root && this.#names.shown(root))
     for (let tries = (before?.tries ?? 0) + 1; ; tries++) {
       const problem = await this.#post(message)

@@ -27,7 +27,7 @@ export function findKeys(folder: string, keys: SearchedKeys): KeySearch {
 }
 
 /** The same without blocking the event loop for long. */
-export async function findKeysSlowly(folder: string, keys: SearchedKeys): Promise<KeySearch> {
+export async function findKeysInSteps(folder: string, keys: SearchedKeys): Promise<KeySearch> {
   const found = new Set<string>()
   const pieces = piecesWithKeys(folder, keys, found)
   for (let piece = pieces.next(); ; piece = pieces.next()) {

@@ -80,11 +80,11 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
   /** Changes a session under the lock of its folder. The index learns of its new lease and inbox. */
   async function locked<T>(id: string, work: () => Promise<T>): Promise<T> {
     const name = folderNameOf(id)
-    index.begin(name)
+    index.beginChange(name)
     try {
       return await withFolderLock(folderOf(id), work)
     } finally {
-      index.end(name, Aspect.lease | Aspect.mail)
+      index.endChange(name, Aspect.lease | Aspect.mail)
     }
   }
 
@@ -237,7 +237,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     const lease = held.under(fence, holder)
     const log = holder === id ? lease.log : (lease.children.get(id) ?? (await openChild(id, fence)))
     const name = folderNameOf(id)
-    index.begin(name)
+    index.beginChange(name)
     let aspects: number = Aspect.all // if it fails, it is unknown what is in the log
     try {
       if (log.isEmpty) await linkBase(log, id, fence)
@@ -247,7 +247,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
       const blobBytes = blobs.reduce((sum, { bytes }) => sum + bytes.length, 0)
       aspects = lineBytes > 0 ? index.append(name, { originalEntries, lineBytes, blobBytes }) : 0
     } finally {
-      index.end(name, aspects)
+      index.endChange(name, aspects)
     }
   }
 

@@ -1,39 +1,40 @@
 import type { Query, Row } from './database.ts'
 import { isHeldUp, isUnreachable } from './failure.ts'
-import { inGroups } from './in-groups.ts'
+import { groupCalls } from './group-calls.ts'
 import { toList } from './values.ts'
 
 /** The values of one call, in the order of the parameters. A list is given as the text of an array. */
 export type Values = readonly (string | number | boolean | null)[]
 
-/** The characters in the values of a group. */
+/** The maximum size of a group: the characters of its values, and `callSize` for each call. */
 const maxSize = 1_000_000
-/** What a call counts beside its values: a group locks its rows, and holds what it reads, until all of it is done. */
+/** Limits a group to 200 calls: their rows stay locked, and what they read is held, until the whole group is done. */
 const callSize = 5000
 
 export type GroupedCall = (...values: Values) => Promise<readonly Row[]>
 
 /**
- * A `select` that many sessions need at the same time: calls that come while one is under way share a round trip, a
- * transaction and a sync of the disk. Each call gets its own rows. What the server refuses as a group is asked for one by one,
- * unless `isFailureOfAll` says that this cannot help.
+ * A `select` that many sessions need at the same time. Calls that come while one is under way are collected, and run as one
+ * statement: one round trip, one transaction and one sync of the disk. Each call gets its own rows. If the group fails, each
+ * call runs alone, unless `isFailureOfAll` says that this cannot help.
  *
- * In the statement each parameter is cast where it stands, as in `$1::bigint`. With `isFree`, a condition, the statement has a
- * row for each call, and a call of which it is not true is left out of the group.
+ * `statement` has to cast each parameter, as in `$1::bigint`: in a group all of them are texts. `freeCondition` is an SQL
+ * condition on the same parameters: a call of which it is not true is left out of the group and runs alone. `statement` then has
+ * to return a row for each call, because a call without rows counts as left out.
  */
 export function groupedStatement(
   statement: string,
-  isFree?: string,
+  freeCondition?: string,
 ): (query: Query, isFailureOfAll?: () => boolean) => GroupedCall {
-  const groupStatement = groupedSql(statement, isFree)
+  const groupStatement = groupedSql(statement, freeCondition)
   return (query, isFailureOfAll) => {
-    const call = inGroups<Values, readonly Row[]>({
+    const call = groupCalls<Values, readonly Row[]>({
       async together(calls) {
         const rows: Row[][] = calls.map(() => [])
-        // What waits for one session would else be retried, and waited for, by all.
+        // A group that waited for a lock in vain is not tried again: each of its calls would wait for that one session.
         const found = await query(groupStatement, columnsOf(calls), isHeldUp)
         for (const row of found) rows[Number(row.call) - 1]!.push(row)
-        return isFree === undefined ? rows : rows.map((found) => (found.length > 0 ? found : null))
+        return freeCondition === undefined ? rows : rows.map((found) => (found.length > 0 ? found : null))
       },
       alone: (values) => query(statement, values),
       isFailureOfAll: isFailureOfAll ?? isUnreachable,
@@ -45,18 +46,19 @@ export function groupedStatement(
 }
 
 /**
- * The statement for each row of lists of values. Writes are done in the order of their first value, the id of a session, so
- * that groups of several processes do not wait for each other; those of one session in the order of the calls. The lists are selects, whose length the planner cannot
- * estimate: else it would make a plan for each group, which takes longer than the group.
+ * SQL that runs the statement for each call of a group; each parameter is a list with the values of the calls. Calls run in the
+ * order of their first value, the id of a session, so that groups of several processes do not wait for each other; those of one
+ * session run in the order in which they came. The lists are selects, so that the planner does not know their length: else it
+ * would plan each group anew, which takes longer than the group.
  */
-function groupedSql(statement: string, isFree = 'true'): string {
+function groupedSql(statement: string, freeCondition = 'true'): string {
   const count = Math.max(...Array.from(statement.matchAll(/\$(\d+)/g), ([, number]) => Number(number)))
   const numbers = Array.from({ length: count }, (_, i) => i + 1)
   const lists = numbers.map((n) => `(select $${n}::text::text[])`).join(', ')
   const names = numbers.map((n) => `v${n}`).join(', ')
   const ofGiven = (sql: string): string => sql.replace(/\$(\d+)/g, 'given.v$1')
   return `select given.call, found.* from (
-      select given.*, ${ofGiven(isFree)} as is_free from
+      select given.*, ${ofGiven(freeCondition)} as is_free from
       (select * from unnest(${lists}) with ordinality as given (${names}, call) order by v1, call offset 0) as given offset 0
     ) as given cross join lateral (${ofGiven(statement)}) as found where given.is_free`
 }

@@ -38,7 +38,7 @@ export class StoredSummaries {
   }
 
   /** The summary of a session at the head of the fence; undefined if the session is not there. */
-  async before(id: string, { epoch, head, base }: Fence): Promise<StoredSummary | undefined> {
+  async atHead(id: string, { epoch, head, base }: Fence): Promise<StoredSummary | undefined> {
     const known = this.#remembered.get(id)
     if (known?.epoch === epoch && known.summary.head === head) return known.summary
     if (head === 0) return emptySummary

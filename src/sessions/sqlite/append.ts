@@ -5,7 +5,7 @@ import type { AppendContent } from '../spill.ts'
 import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import { shareEntries } from './base.ts'
 import { putBlob } from './blobs.ts'
-import { markDelivered } from './inbox.ts'
+import { removeFromInbox } from './inbox.ts'
 import { readSpan } from './log-reader.ts'
 import type { CachedSession, SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
@@ -40,7 +40,7 @@ export interface BaseBeforeAppend {
 export function appendEntries(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, entries, bodies, content, fence } = append
   checkNumbers(append)
-  const session = moveHeadIfCached(database, rows, append) ?? moveHead(database, rows, append)
+  const session = admitAppendIfCached(database, rows, append) ?? admitAppend(database, rows, append)
   if (!session) return undefined
   const { key } = session
   for (const { name, bytes } of content.blobs) putBlob(database, id, name, bytes)
@@ -49,7 +49,7 @@ export function appendEntries(database: Statements, rows: SessionRows, append: A
     const body = bodies[i]!
     const at = typeof entry.at === 'number' ? entry.at : null
     insert.run(entryKey(key, fence.head + i + 1), at, checksumOf(body, key), body)
-    if ('clientKey' in entry && entry.clientKey) markDelivered(database, key, entry.clientKey)
+    if ('clientKey' in entry && entry.clientKey) removeFromInbox(database, key, entry.clientKey)
   }
   failpoint('sqlite.append.beforeCommit', entries)
   return session
@@ -61,10 +61,10 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
 }
 
 /**
- * Fast path of `moveHead`: one UPDATE, if the session's summary is cached. Returns undefined if the caller has to use
- * `moveHead` instead.
+ * Fast path of `admitAppend`: one UPDATE, if the session's summary is cached. Returns undefined if the caller has to use
+ * `admitAppend` instead.
  */
-function moveHeadIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+function admitAppendIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id } = fence
   const cached = rows.cached(id)
@@ -87,7 +87,7 @@ function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append)
  * Checks the fence and saves head and summary; the caller inserts the entries. A child is written under the lease of another
  * session, the holder. Returns undefined if there is nothing to insert: the entries are already stored, or there are none.
  */
-function moveHead(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+function admitAppend(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id, parent } = fence
   const holderRow = rows.find(holder)

@@ -18,7 +18,7 @@ export function addMessage(database: Statements, { key }: SessionRow, item: Inbo
 const insertMessageSql = 'INSERT INTO inbox (session, client_key, sum, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
 
 /** Removes a message that is in the log now; its key stays known. Requires a transaction. */
-export function markDelivered(database: Statements, session: number, clientKey: string): void {
+export function removeFromInbox(database: Statements, session: number, clientKey: string): void {
   const key = encodeText(clientKey)
   if (database.statement(emptyMessageSql).run(session, key).changes > 0)
     database.statement(updateHasMailSql).run(session, session)

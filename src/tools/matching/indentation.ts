@@ -70,7 +70,7 @@ function columnsOf(indent: string, width: number): number {
 const tabsOf = (indent: string): number => indent.lastIndexOf('\t') + 1
 
 /** A one-line old text that begins after the indentation of its line, and the lines that replace it. */
-interface LaterLines {
+interface OneLineReplacement {
   readonly old: string
   readonly new: readonly string[]
   /** The indentation before the old text. */
@@ -81,7 +81,11 @@ interface LaterLines {
  * The match starts after the indentation, so the first new line already has it. Decides whether the later lines already
  * include that indentation (`as written`), lack it (`shifted`), or may be meant either way (`unclear`).
  */
-export function laterLinesIndentation({ old, new: lines, indent }: LaterLines): 'as written' | 'shifted' | 'unclear' {
+export function laterLinesIndentation({
+  old,
+  new: lines,
+  indent,
+}: OneLineReplacement): 'as written' | 'shifted' | 'unclear' {
   const later = lines.slice(1).filter((line) => line.trim() !== '')
   const [second] = later
   if (second === undefined) return 'as written'

@@ -8,18 +8,18 @@ export interface OldAndNew {
 const prefixes = [/^ *(\d{1,9})(?:\t|→|\| ?)/, /^ *(\d{1,9}):/, /^ *(\d{1,9}): /]
 
 /** An edit without pasted line numbers, and the number of its first line. */
-export interface Unnumbered extends OldAndNew {
+export interface StrippedEdit extends OldAndNew {
   readonly firstLineNumber: number
   /** False if the number may be part of the text, as in the single line `200: ok`. */
   readonly isSurelyLineNumber: boolean
 }
 
 /** The edit without pasted line numbers, in every form they can be read. Empty unless all lines of `old` that are not empty have consecutive numbers. */
-export function withoutLineNumbers(edit: OldAndNew): Unnumbered[] {
-  return prefixes.flatMap((prefix, i) => unnumbered(edit, prefix, i === 0) ?? [])
+export function withoutLineNumbers(edit: OldAndNew): StrippedEdit[] {
+  return prefixes.flatMap((prefix, i) => strip(edit, prefix, i === 0) ?? [])
 }
 
-function unnumbered(edit: OldAndNew, prefix: RegExp, isSure: boolean): Unnumbered | undefined {
+function strip(edit: OldAndNew, prefix: RegExp, isSure: boolean): StrippedEdit | undefined {
   const old = edit.old.split('\n')
   const numbers = numbersOf(old, prefix)
   const isNumbered = old.every((line, i) => isEmpty(line) || numbers[i] !== undefined)

@@ -20,12 +20,12 @@ export function foldLookAlikes(text: string): string {
 export const normalizedLine = (line: string): string => foldLookAlikes(line).trim()
 
 /** Converts the characters of the model's text to those of the file; `undefined` if one of them is ambiguous. */
-export type FileCharacters = (text: string) => string | undefined
+export type CharacterConverter = (text: string) => string | undefined
 
-const asWritten: FileCharacters = (text) => text
+const asWritten: CharacterConverter = (text) => text
 
 /** Compares the old text of the model with the same lines of the file: `"` in the one and `“` in the other means that `"` stands for `“`. */
-export function fileCharacters(given: readonly string[], inFile: readonly string[]): FileCharacters {
+export function fileCharacters(given: readonly string[], inFile: readonly string[]): CharacterConverter {
   for (const form of [undefined, 'NFC', 'NFD'] as const) {
     const normal = (text: string): string => (form === undefined ? text : text.normalize(form))
     const pairs = given.map((line, i) => [[...normal(line.trim())], [...inFile[i]!.trim()]] as const)
@@ -51,7 +51,8 @@ function translated(text: string, targets: ReadonlyMap<string, ReadonlySet<strin
   for (const character of text) {
     const written = targets.get(character)
     const only = written?.size === 1 ? [...written][0]! : undefined
-    // If the file has typographic quotes, a quote of the model may stand for an opening or a closing one. Only quotes that are copied from the file are clear.
+    // If the file has typographic characters here, a quote may stand for an opening or a closing one, unless the file uses this
+    // very character and the old text does not: then it was copied from the file.
     if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(written === undefined && isOfFile(character)))
       return undefined
     result += only ?? (isAsciiInFile && !written ? foldLookAlikes(character) : character)

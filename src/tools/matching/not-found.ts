@@ -14,7 +14,7 @@ export function describeNearest(searched: SearchedText, old: string, display: (p
   const { texts, starts } = searched.lines()
   const first = Math.max(nearest, 0)
   const end = Math.min(nearest + given.length, texts.length)
-  const different = firstDifferent(texts, given, nearest)
+  const different = firstDifferentLine(texts, given, nearest)
   const from = Math.max(Math.min((different ?? first) - 3, end - maxShownLines), first)
   const until = Math.min(from + maxShownLines, end)
   const numbers = lineNumbersAt(searched.text, starts.slice(first, end))
@@ -30,7 +30,7 @@ export function describeNearest(searched: SearchedText, old: string, display: (p
 }
 
 /** The old text may begin and end in the middle of a line. */
-function firstDifferent(texts: readonly string[], given: readonly string[], first: number): number | undefined {
+function firstDifferentLine(texts: readonly string[], given: readonly string[], first: number): number | undefined {
   for (const [i, line] of given.entries()) {
     const inFile = texts[first + i]
     if (inFile === undefined || inFile === line) continue
@@ -44,7 +44,7 @@ function firstDifferent(texts: readonly string[], given: readonly string[], firs
 }
 
 function difference(line: number, given: string, inFile: string): string[] {
-  const from = firstDifference(given, inFile)
+  const from = firstDifferentCharacter(given, inFile)
   const kind = kindOf(given, inFile)
   const around = (text: string): string => excerpt(text, from)
   const render = kind === 'whitespace' ? (text: string) => visibleBlanks(around(text)) : around
@@ -70,7 +70,7 @@ function kindOf(given: string, inFile: string): Kind {
   return bare(foldLookAlikes(given)) === bare(foldLookAlikes(inFile)) ? 'look-alikes' : 'text'
 }
 
-function firstDifference(a: string, b: string): number {
+function firstDifferentCharacter(a: string, b: string): number {
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
   return at

@@ -1,7 +1,7 @@
 import { findExact, type Matches, maxCountedMatches, maxReplacedMatches } from './exact-match.ts'
 import { indentBefore } from './indentation.ts'
 import { indentedRewriter } from './indented-rewriter.ts'
-import { type OldAndNew, type Unnumbered, withoutLineNumbers } from './line-numbers.ts'
+import { type OldAndNew, type StrippedEdit, withoutLineNumbers } from './line-numbers.ts'
 import { describeNearest } from './not-found.ts'
 import { isDistinctive, type SearchedText, searchedText } from './searched-text.ts'
 import { competingLine, lineIndexAt } from './similar-lines.ts'
@@ -30,7 +30,7 @@ export interface Replaced {
   readonly lineNumbers: readonly number[]
   /** How many more such lines there are. */
   readonly moreLines?: number
-  /** How the match differed from the old text, and the resulting lines, if it was not exact. */
+  /** For the model: how a match that is not exact differed, with the resulting lines; or that the later lines were indented. */
   readonly note?: string
 }
 
@@ -62,8 +62,8 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   if (edit.old === '') return fillEmptyFile(text, edit)
   if (edit.old === edit.new) return refused('old_string and new_string are the same: there is nothing to change')
   const searched = searchedText(text)
-  const unnumbered = withoutLineNumbers(edit)
-  const attempts: readonly Attempt[] = [edit, ...unnumbered]
+  const stripped = withoutLineNumbers(edit)
+  const attempts: readonly Attempt[] = [edit, ...stripped]
   let insideIndentation: ExactMatches | undefined
   for (const attempt of attempts) {
     const found = exactMatchesOf(searched, attempt, edit.all)
@@ -78,21 +78,21 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
     if (result) return result
   }
   if (insideIndentation) return replaceExact(text, insideIndentation, options)
-  return refused(notFound(searched, edit, describeNearest(searched, (unnumbered[0] ?? edit).old, display)))
+  return refused(notFound(searched, edit, describeNearest(searched, (stripped[0] ?? edit).old, display)))
 }
 
-/** The edit as the model wrote it, or without pasted line numbers. */
-type Attempt = OldAndNew | Unnumbered
+/** The edit as the model wrote it, or with pasted line numbers removed. */
+type Attempt = OldAndNew | StrippedEdit
 
-const isUnnumbered = (attempt: Attempt): attempt is Unnumbered => 'firstLineNumber' in attempt
+const isStripped = (attempt: Attempt): attempt is StrippedEdit => 'firstLineNumber' in attempt
 
 interface ExactMatches extends Matches {
   readonly attempt: Attempt
 }
 
-/** An attempt without pasted line numbers matches only at the beginning of a line. */
+/** If line numbers were removed from the text, it matches only at the beginning of a line. */
 function exactMatchesOf(searched: SearchedText, attempt: Attempt, all: boolean): ExactMatches | undefined {
-  const matches = findExact(searched, attempt.old, { all, asLines: isUnnumbered(attempt) })
+  const matches = findExact(searched, attempt.old, { all, asLines: isStripped(attempt) })
   const [first] = matches.starts
   if (first === undefined || !lineNumberAgrees(searched.text, attempt, first)) return undefined
   return { ...matches, attempt }
@@ -140,7 +140,7 @@ function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, sta
 
 /** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
 function lineNumberAgrees(text: string, attempt: Attempt, start: number): boolean {
-  if (!isUnnumbered(attempt) || attempt.isSurelyLineNumber) return true
+  if (!isStripped(attempt) || attempt.isSurelyLineNumber) return true
   return lineNumbersAt(text, [start])[0] === attempt.firstLineNumber
 }
 

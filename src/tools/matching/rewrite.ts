@@ -1,5 +1,5 @@
 import { indentOf, type Shift } from './indentation.ts'
-import { type FileCharacters, foldLookAlikes } from './look-alikes.ts'
+import { type CharacterConverter, foldLookAlikes } from './look-alikes.ts'
 import type { SplitText } from './text-lines.ts'
 
 /** A match and the lines that replace it. */
@@ -14,7 +14,7 @@ interface Rewrite {
   /** Converts the given indentation to that of the file. */
   readonly shift?: Shift
   /** Converts the given characters to those of the file. */
-  readonly characters?: FileCharacters
+  readonly toFileCharacters?: CharacterConverter
 }
 
 /**
@@ -24,19 +24,20 @@ interface Rewrite {
 export function rewriteLines(rewrite: Rewrite): string | undefined {
   const { inFile, old, new: lines, ending } = rewrite
   const { top, bottom } = sharedLines(old, lines)
-  const firstKept = lines.length - bottom
+  const bottomStart = lines.length - bottom
   /** The offset from an index in the new text to an index in the file, for the shared lines at the end. */
   const offset = old.length - lines.length
   let text = ''
   let separator = ''
   for (let i = 0; i < lines.length; i++) {
-    const isNew = i >= top && i < firstKept
+    const isNew = i >= top && i < bottomStart
     const line = isNew ? newLine(i, rewrite) : inFile.lines[i < top ? i : i + offset]
     if (line === undefined) return undefined
     text += line
     if (i === lines.length - 1) break
-    // Kept lines keep their line ending. A line that is written anew gets the ending of the line in its place.
-    const separatorIndex = i >= top && i >= firstKept - 1 ? Math.max(i + offset, 0) : i
+    // A kept line keeps its ending, and the last new line gets the one before the kept lines below it. Any other new line gets
+    // the ending of the line with its index.
+    const separatorIndex = i >= top && i >= bottomStart - 1 ? Math.max(i + offset, 0) : i
     const next = inFile.separators[separatorIndex] || inFile.separators.at(-1) || ending
     // An empty line between `\r` and `\n` would vanish: together they are read as one line ending.
     separator = line === '' && separator === '\r' && next === '\n' ? '\r' : next
@@ -54,21 +55,22 @@ function sharedLines(old: readonly string[], lines: readonly string[]): { top: n
   return { top, bottom }
 }
 
-function newLine(i: number, { inFile, old, new: lines, shift, characters }: Rewrite): string | undefined {
+/** A line that the file already has stays as written. A line of the old text becomes that line of the file. */
+function newLine(i: number, { inFile, old, new: lines, shift, toFileCharacters }: Rewrite): string | undefined {
   const line = lines[i]!
   const content = line.trimStart()
   const givenIndent = indentOf(line)
   const indent = shift && content !== '' ? shift(foldLookAlikes(givenIndent)) : givenIndent
   if (indent === undefined) return undefined
-  if (!characters) return indent + content
+  if (!toFileCharacters) return indent + content
   const bare = content.trimEnd()
   if (inFile.lines.some((fileLine) => fileLine.trim() === bare)) return indent + content
   const same = old.findIndex((oldLine) => oldLine.trim() === bare)
   if (same >= 0) return indent + inFile.lines[same]!.trim() + content.slice(bare.length)
   const isPaired = old.length === lines.length
   const text = isPaired
-    ? withFileCharacters(content, old[i]!.trim(), inFile.lines[i]!.trim(), characters)
-    : characters(content)
+    ? withFileCharacters(content, old[i]!.trim(), inFile.lines[i]!.trim(), toFileCharacters)
+    : toFileCharacters(content)
   return text === undefined ? undefined : indent + text
 }
 
@@ -77,9 +79,9 @@ function withFileCharacters(
   content: string,
   old: string,
   inFile: string,
-  characters: FileCharacters,
+  toFileCharacters: CharacterConverter,
 ): string | undefined {
-  if (inFile === old || inFile.length !== old.length) return characters(content)
+  if (inFile === old || inFile.length !== old.length) return toFileCharacters(content)
   const max = Math.min(old.length, content.length)
   let head = 0
   while (head < max && old[head] === content[head]) head++
@@ -89,7 +91,7 @@ function withFileCharacters(
   const areAlike =
     foldLookAlikes(fileHead) === foldLookAlikes(old.slice(0, head)) &&
     foldLookAlikes(fileTail) === foldLookAlikes(old.slice(old.length - tail))
-  if (!areAlike) return characters(content)
-  const changed = characters(content.slice(head, content.length - tail))
+  if (!areAlike) return toFileCharacters(content)
+  const changed = toFileCharacters(content.slice(head, content.length - tail))
   return changed === undefined ? undefined : fileHead + changed + fileTail
 }

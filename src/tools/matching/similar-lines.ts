@@ -5,7 +5,7 @@ import { isDistinctive, type SearchedText } from './searched-text.ts'
 /** Limits on the compared lines: the result is only a hint. */
 const maxComparedLines = 200
 const maxLineLength = 2000
-/** The share of the three-character pieces of a line that must be found again. */
+/** How similar (`similarityTo`) a line must be to be a candidate. */
 const minSimilarity = 0.45
 const maxCandidates = 20
 const maxScoredLines = 12
@@ -46,7 +46,7 @@ function byEqualLines(searched: SearchedText, wanted: readonly string[]): number
 
 /** Finds lines that are similar to the longest wanted line. */
 function bySimilarLine(texts: readonly string[], wanted: readonly string[]): number | undefined {
-  const [longest] = byWordCount(wanted)
+  const [longest] = byWordCharacters(wanted)
   const similarity = longest === undefined ? undefined : similarityTo(wanted[longest]!)
   if (longest === undefined || !similarity) return undefined
   let candidates: { first: number; score: number }[] = []
@@ -75,7 +75,7 @@ function mostSimilar(
   firsts: readonly number[],
 ): number | undefined {
   if (firsts.length < 2) return firsts[0]
-  const longest = byWordCount(wanted)
+  const longest = byWordCharacters(wanted)
     .slice(0, maxScoredLines)
     .map((index) => ({ index, similarity: similarityTo(wanted[index]!) }))
   const scores = firsts.map((first) =>
@@ -85,7 +85,7 @@ function mostSimilar(
 }
 
 /** Indexes of lines, those with the most word characters first. */
-function byWordCount(lines: readonly string[]): number[] {
+function byWordCharacters(lines: readonly string[]): number[] {
   const sizes = lines.map((line) => (line.length > maxLineLength ? 0 : (line.match(/[\p{L}\p{N}_]/gu)?.length ?? 0)))
   return [...sizes.keys()].filter((i) => sizes[i]! > 0).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
 }
@@ -136,8 +136,8 @@ function piecesOf(text: string, into: Uint16Array): number {
 const minLineSimilarity = 0.75
 
 /**
- * The index of a line elsewhere in the file that the old text may mean instead of the match. There, at least half of the
- * distinctive lines of the old text stand exactly, or a line with the same indentation is very similar to its longest one.
+ * The index of a line elsewhere in the file that the old text may mean instead of the match: at least half of the distinctive
+ * lines of the old text follow there unchanged, or the line has the indentation of the longest one and is very similar to it.
  */
 export function competingLine(searched: SearchedText, old: readonly string[], matched: number): number | undefined {
   const { texts } = searched.lines()

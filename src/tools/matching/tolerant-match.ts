@@ -57,7 +57,7 @@ export function tolerantMatch(searched: SearchedText, edit: OldAndNew): Tolerant
     ...(basis === 'old' && shift && { shift }),
   }
   const newText = rewriteLines(
-    differs.characters ? { ...rewrite, characters: fileCharacters(wanted, inFile) } : rewrite,
+    differs.characters ? { ...rewrite, toFileCharacters: fileCharacters(wanted, inFile) } : rewrite,
   )
   if (newText !== undefined)
     return {

@@ -70,14 +70,14 @@ export class StoreIndex {
     this.#own = new OwnSessions(options.dir)
   }
 
-  /** Has to be called before a session is changed, and `end` afterwards. */
-  begin(name: string): void {
+  /** Has to be called before a session is changed, and `endChange` afterwards. */
+  beginChange(name: string): void {
     this.#changes.add(name)
     this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1)
   }
 
   /** The change has ended, or failed; `aspects` is what it may have changed. */
-  end(name: string, aspects: number): void {
+  endChange(name: string, aspects: number): void {
     const others = (this.#underWay.get(name) ?? 1) - 1
     if (others > 0) this.#underWay.set(name, others)
     else this.#underWay.delete(name)

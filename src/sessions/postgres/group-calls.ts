@@ -3,10 +3,11 @@ export interface GroupSteps<Call, Result> {
   /** Makes all of them or none; resolves with the result of each. Null: this one was left out, and is made alone. */
   together(calls: readonly Call[]): Promise<readonly (Result | null)[]>
   alone(call: Call): Promise<Result>
-  /** Whether a failure of the group is one of each of its calls. If not, each is made alone. */
+  /** Whether a failure of the group counts as the failure of each call. If not, each is made alone. */
   isFailureOfAll(error: unknown): boolean
-  /** A group has calls of about this size together; default: each has the size 1. */
+  /** The size of one call. Default 1. */
   sizeOf?(call: Call): number
+  /** The maximum size of a group. A larger call is a group of its own. */
   readonly maxSize: number
 }
 
@@ -15,9 +16,9 @@ const patienceMs = 100
 
 /**
  * Makes calls in groups: those that come while a group is under way are the next one. A call that finds no other is made
- * alone, at once. Each call has its own result, and its own failure.
+ * alone, at the end of the turn of the event loop. Each call has its own result, and its own failure.
  */
-export function inGroups<Call, Result>(steps: GroupSteps<Call, Result>): (call: Call) => Promise<Result> {
+export function groupCalls<Call, Result>(steps: GroupSteps<Call, Result>): (call: Call) => Promise<Result> {
   const { together, alone, isFailureOfAll, sizeOf = () => 1, maxSize } = steps
   const waiting: Waiting<Call, Result>[] = []
   let isWorking = false
@@ -27,7 +28,7 @@ export function inGroups<Call, Result>(steps: GroupSteps<Call, Result>): (call: 
       // Calls of this turn of the event loop share a group, and so do the next ones of callers that have just got a result.
       await new Promise((resolve) => setImmediate(resolve))
       const group = takeGroup()
-      await patiently(group.length > 1 ? callTogether(group) : callAlone(group[0]!))
+      await waitAtMost(patienceMs, group.length > 1 ? callTogether(group) : callAlone(group[0]!))
     }
     isWorking = false
   }
@@ -71,10 +72,10 @@ interface Waiting<Call, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** Waits for the work, but not for long. */
-function patiently(work: Promise<void>): Promise<void> {
+/** Resolves when the work has ended, at the latest after this time. */
+function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, patienceMs)
+    const timer = setTimeout(resolve, ms)
     void work.finally(() => {
       clearTimeout(timer)
       resolve()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inGroups } from './in-groups.ts'
+import { groupCalls } from './group-calls.ts'
 
 const nextTurn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve))
 
@@ -12,7 +12,7 @@ function doubling() {
     if (n < 0) throw new RangeError(`${n} is refused`)
     return 2 * n
   }
-  const call = inGroups<number, number>({
+  const call = groupCalls<number, number>({
     together: (calls) => {
       made.push(calls)
       return Promise.all(calls.map(double))
@@ -55,7 +55,7 @@ test('ST12 a call that is held up does not hold up those that come after it', as
 
 test('ST12 a call that was left out of its group is made alone', async () => {
   const alone: number[] = []
-  const call = inGroups<number, number>({
+  const call = groupCalls<number, number>({
     together: async (calls) => calls.map((n) => (n === 2 ? null : n)),
     alone: async (n) => {
       alone.push(n)
