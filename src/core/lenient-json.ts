@@ -3,10 +3,13 @@ import { maxNesting } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
 import { setOwn } from './turn.ts'
 
-/** A text that was read: its value, and the source text of each property of the outermost object. */
+/** A text that was read. */
 export interface LenientJson {
   readonly value: unknown
+  /** The source text of each property of the outermost object. */
   readonly sources: ReadonlyMap<string, string>
+  /** Whether a number, at any depth, is written differently than JavaScript writes it: `3.10`, `1e3`. */
+  readonly hasOtherNotation: boolean
 }
 
 /** The text could not be read. The message names the character and its position. */
@@ -20,7 +23,7 @@ export class LenientJsonError extends Error {}
  */
 export function parseLenientJson(text: string, schema?: JsonSchema): LenientJson {
   const reader = new Reader(text, schema)
-  return { value: reader.whole(), sources: reader.sources }
+  return { value: reader.whole(), sources: reader.sources, hasOtherNotation: reader.hasOtherNotation }
 }
 
 /** JSON's own whitespace, other spaces, and characters without width. */
@@ -43,6 +46,7 @@ const name = /[\p{L}_$][\p{L}\p{N}_$-]*/uy
 
 class Reader {
   readonly sources = new Map<string, string>()
+  hasOtherNotation = false
   readonly #text: string
   readonly #schema: JsonSchema | undefined
   #at = 0
@@ -223,6 +227,7 @@ class Reader {
         `the number ${cut(source)} cannot be kept exactly; put it in quotes if the tool takes a text`,
         start,
       )
+    this.hasOtherNotation ||= String(value) !== source
     return value
   }
 
@@ -268,18 +273,31 @@ class Reader {
   }
 }
 
-/** The number in a text; `undefined` if there is none, or if JavaScript would have to round it. */
+/**
+ * The number in a text; `undefined` if there is none, or if JavaScript would have to round it. Only a fraction that stays
+ * one may lose digits.
+ */
 export function exactNumber(source: string): number | undefined {
   number.lastIndex = 0
   if (number.exec(source)?.[0] !== source) return undefined
   const digits = source.replace(/^[+-]/, '')
-  const value = Number(digits) * (source.startsWith('-') ? -1 : 1)
-  if (!Number.isFinite(value)) return undefined
-  if (value === 0) return /^[^eE]*[1-9]/.test(digits) ? undefined : value
-  const integer = /^(0x[\da-f]+|\d+)(?:\.0*)?$/i.exec(digits)?.[1]
-  const size = Math.abs(value)
-  const isExact = integer === undefined || String(size) === integer || BigInt(size) === BigInt(integer)
-  return isExact ? value : undefined
+  const size = Number(digits)
+  if (!Number.isFinite(size)) return undefined
+  const written = /^0x/i.test(digits) ? String(BigInt(digits)) : digits
+  const isExact =
+    !Number.isInteger(size) || [String(size), String(BigInt(size))].some((text) => decimal(text) === decimal(written))
+  return isExact ? size * (source.startsWith('-') ? -1 : 1) : undefined
+}
+
+/** The same text for every notation of one number: `1200`, `1.2e3` and `12e2` give `12e2`. */
+function decimal(text: string): string {
+  const [, whole = '', fraction = '', exponent = 0] = /^(\d*)\.?(\d*)(?:e(.*))?$/i.exec(text)!
+  const digits = (whole + fraction).replace(/^0+/, '')
+  let length = digits.length
+  while (digits[length - 1] === '0') length-- // the pattern /0+$/ would be slow for many zeros
+  return length === 0
+    ? '0'
+    : `${digits.slice(0, length)}e${Number(exponent) - fraction.length + digits.length - length}`
 }
 
 const cut = (text: string): string => (text.length > 40 ? `${text.slice(0, 39).toWellFormed()}…` : text)

@@ -55,7 +55,7 @@ export type ObjectText =
       /** The source text of each property's value; empty if `JSON.stringify` writes all of them the same. */
       readonly sources: ReadonlyMap<string, string>
       readonly isJson: boolean
-      /** The text can be restored from the value: all numbers are written as `JSON.stringify` would. */
+      /** The text can be restored from the value: all numbers are written as JavaScript writes them. A text property needs `3.10`, not `3.1`. */
       readonly isComplete: boolean
       readonly problem?: undefined
     }
@@ -70,17 +70,13 @@ export function parseObjectText(text: string, schema?: JsonSchema): ObjectText {
   if (isRecord(parsed) && !flawOf(parsed) && JSON.stringify(parsed) === text)
     return { value: parsed, sources: new Map(), isJson: true, isComplete: true }
   try {
-    const { value, sources } = parseWrappedJson(text, schema)
+    const { value, sources, hasOtherNotation } = parseWrappedJson(text, schema)
     if (!isRecord(value)) return { problem: `expected a JSON object, got ${typeName(value)}` }
-    const isComplete = [...sources].every(([key, source]) => isCanonical(value[key], source))
-    return { value, sources, isJson: isRecord(parsed), isComplete }
+    return { value, sources, isJson: isRecord(parsed), isComplete: !hasOtherNotation }
   } catch (error) {
     return { problem: messageOf(error) }
   }
 }
-
-/** `3.10` is written as `3.1`; a string property needs the former. */
-const isCanonical = (value: unknown, source: string): boolean => typeof value !== 'number' || String(value) === source
 
 /** `undefined` if the text is not JSON. */
 export function parsedJson(text: string): unknown {

@@ -54,8 +54,7 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
       ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
-    const originalText = () =>
-      (originalTexts ??= wrapper === undefined ? originalTextsIn(raw, schema) : none).get(property)
+    const originalText = () => (originalTexts ??= originalTextsIn(raw, schema, wrapper)).get(property)
     const converted = convert(value, typeof types === 'string' ? [types] : types, originalText)
     if (converted.problem !== undefined) {
       const wanted = typeof types === 'string' ? types : types.join(' or ')
@@ -99,9 +98,10 @@ function wrapperOf(given: Record<string, unknown>, properties: Record<string, un
 }
 
 /** The text of each property as the model wrote it, if known. */
-function originalTextsIn(raw: string | undefined, schema: JsonSchema): ReadonlyMap<string, string> {
+function originalTextsIn(raw: string | undefined, schema: JsonSchema, wrapper?: string): ReadonlyMap<string, string> {
   const parsed = raw === undefined ? undefined : parseObjectText(raw, schema)
-  return parsed && parsed.problem === undefined ? parsed.sources : none
+  if (!parsed || parsed.problem !== undefined) return none
+  return wrapper === undefined ? parsed.sources : originalTextsIn(parsed.sources.get(wrapper), {})
 }
 
 const none: ReadonlyMap<string, string> = new Map()

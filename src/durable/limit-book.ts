@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
 import { quoted } from '../sessions/postgres/schema.ts'
 import { queryOf } from '../sessions/postgres/store-query.ts'
-import { timeOf } from '../sessions/postgres/time.ts'
+import { timeSql } from '../sessions/postgres/time.ts'
 import { toText } from '../sessions/postgres/values.ts'
 import type { PostgresStore } from '../sessions/postgres-store.ts'
 import { onOwnTable } from './own-table.ts'
@@ -74,7 +74,7 @@ function bookInMemory(store: SessionStore, clock: Clock): LimitBook {
 
 function bookInPostgres(name: string, run: NonNullable<ReturnType<typeof queryOf>>): LimitBook {
   const table = `${quoted(name)}.provider_limit`
-  const now = timeOf('null')
+  const now = timeSql('null')
   const minute = `floor(${now} / ${minuteMs})`
   const query = onOwnTable(
     run,

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
 import { quoted } from '../sessions/postgres/schema.ts'
 import { queryOf } from '../sessions/postgres/store-query.ts'
-import { timeOf } from '../sessions/postgres/time.ts'
+import { timeSql } from '../sessions/postgres/time.ts'
 import type { PostgresStore } from '../sessions/postgres-store.ts'
 import type { WorkerInfo } from './fleet.ts'
 import { onOwnTable } from './own-table.ts'
@@ -44,7 +44,7 @@ function inMemory(store: SessionStore, clock: Clock): WorkerDirectory {
 
 function inPostgres(name: string, run: NonNullable<ReturnType<typeof queryOf>>): WorkerDirectory {
   const table = `${quoted(name)}.worker`
-  const now = timeOf('null')
+  const now = timeSql('null')
   const columns = 'id text primary key, beat float8 not null, info text not null'
   const query = onOwnTable(run, name, `create table if not exists ${table} (${columns})`)
 

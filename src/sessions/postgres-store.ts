@@ -9,7 +9,7 @@ import { createDatabase, type Query, type Row } from './postgres/database.ts'
 import { DatabasePoller, type Watcher } from './postgres/database-poller.ts'
 import type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
 import { changeOf, changeSql, emptyInboxVersion, entriesSql, inboxSql, rangeValues } from './postgres/entries.ts'
-import { facetsOf, stateOf } from './postgres/facets.ts'
+import { facetsOfSummary, storedStatusOf } from './postgres/facets.ts'
 import { type GroupedCall, groupedStatement, type Values } from './postgres/grouped-statement.ts'
 import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.ts'
 import { createListener } from './postgres/listener.ts'
@@ -74,12 +74,22 @@ const maxEntriesAtOnce = 1000
 
 /** Sessions in a Postgres database, for any number of processes and machines. Needs the package `postgres`. */
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { url = '', sql, schema: name = 'libero', max = 5, prepare, listen = url, pollMs = 2000, clock } = options
+  const {
+    url = '',
+    sql,
+    schema: name = 'libero',
+    max = 5,
+    prepare,
+    listen = url,
+    pollMs = 2000,
+    clock: testClock,
+  } = options
   checkOptions(options)
-  const timer = clock ?? systemClock
-  const now = (): number | null => clock?.now() ?? null
+  const clock = testClock ?? systemClock
+  /** Null: the database takes the time of its server. */
+  const testTime = (): number | null => testClock?.now() ?? null
   const processId = crypto.randomUUID()
-  const database = createDatabase({ url, sql, max, prepare, clock: timer, retryMs: options.retryMs ?? 10_000 })
+  const database = createDatabase({ url, sql, max, prepare, clock, retryMs: options.retryMs ?? 10_000 })
   const tables = createTables(database, name)
   const { schema } = tables
   const summaries = new StoredSummaries(tables, read)
@@ -103,11 +113,11 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           onGap: () => poller.pollNow(),
         })
   const onWatchers = (hasWatchers: boolean): void => (hasWatchers ? listener?.start() : listener?.stop())
-  const poller = new DatabasePoller({ tables, processId, pollMs, timer, now, onWatchers })
-  // The commit does not wait for the disk: if the server crashes, the notice is lost in any case.
+  const poller = new DatabasePoller({ tables, processId, pollMs, clock, testTime, onWatchers })
+  // The commit of a notice need not wait for the disk: if the server crashes, the notice is lost in any case.
   const notifySql = `select set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
     from unnest($2::text::text[]) as payload`
-  const notices = new Notices({ timer, send: (payloads) => database.query(notifySql, [name, toList(payloads)]) })
+  const notices = new Notices({ clock, send: (payloads) => database.query(notifySql, [name, toList(payloads)]) })
 
   async function read(id: string, range?: EntryRange) {
     return changeOf(await readEntries(toId(id), ...rangeValues(range))).entries
@@ -116,7 +126,10 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const hasEntry = async (id: string, seq: number): Promise<boolean> =>
     (await read(id, { after: seq - 1, limit: 1 })).length > 0
 
-  /** Sends in the caller's transaction. A statement that fails has ended it, so the messages of a failed group are not sent one by one. */
+  /**
+   * Sends in the caller's transaction. A statement that fails ends that transaction, so the messages of a failed group are not sent
+   * one by one.
+   */
   function sendInTransaction(transaction: PostgresTransaction): GroupedCall {
     const known = sendsByTransaction.get(transaction)
     if (known) return known
@@ -150,9 +163,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     },
 
     async append(id, entries, fence) {
-      const { epoch, head, holder = id, parent, base } = fence
+      const { epoch, head, holder: leaseSession = id, parent, base } = fence
       const idOrNull = (session: string | undefined): string | null => (session === undefined ? null : toId(session))
-      const ids = [toId(id), toId(holder), idOrNull(parent), idOrNull(base)]
+      const ids = [toId(id), toId(leaseSession), idOrNull(parent), idOrNull(base)]
       const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [toKey(entry.clientKey)] : []))
       const bodies = entries.map((entry) => JSON.stringify(entry))
       const before = entries.length > 0 ? await summaries.atHead(id, fence) : undefined
@@ -163,7 +176,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const [row] = await append(...ids, epoch, head, ...rows, ...(await summaryValues(summary)))
       failpoint('postgres.append.after', entries)
       if (row?.outcome === 'taken') {
-        const error = leaseTaken(holder, row)
+        const error = leaseTaken(leaseSession, row)
         poller.loseLease(epoch, error)
         throw error
       }
@@ -182,7 +195,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     read,
 
     async find(id) {
-      const [row] = await find(now(), toId(id))
+      const [row] = await find(testTime(), toId(id))
       return row && summaryIn(row)
     },
 
@@ -190,7 +203,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const query = parseQuery(given)
       if (query.statuses?.length === 0) return { sessions: [] }
       const { text, values } = await pageQuery(schema, query)
-      return pageIn(await tables.read(pageSql(schema), [text, now(), toList(values)]), query)
+      return pageIn(await tables.read(pageSql(schema), [text, testTime(), toList(values)]), query)
     },
 
     async delete(id) {
@@ -206,9 +219,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         poller.dropLease(epoch)
         summaries.forget(id)
       }
-      const isKeptByPoller = ofProcess && ttlMs > 0
+      const isOfProcess = ofProcess && ttlMs > 0
       const requestValues = [ttlMs, epoch ?? null, takeOver, create] as const
-      const [row] = await lease(toId(id), toText(owner), ...requestValues, processId, isKeptByPoller, now())
+      const [row] = await lease(toId(id), toText(owner), ...requestValues, processId, isOfProcess, testTime())
       failpoint('postgres.lease.after')
       if (row?.outcome === 'missing') throw new SessionNotFoundError(id)
       if (row?.outcome === 'busy') throw sessionBusy(id, fromText(String(row.writer)), Number(row.began))
@@ -220,7 +233,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const taken = leaseIn(row)
       if (epoch !== undefined) return taken
       if (row.summary !== null) summaries.remember(id, taken.epoch, parseStored(row.summary) as StoredSummary)
-      return isKeptByPoller ? { ...taken, lost: poller.keepLease(taken.epoch, { id, ttlMs }) } : taken
+      return isOfProcess ? { ...taken, lost: poller.keepLease(taken.epoch, { id, ttlMs }) } : taken
     },
 
     async send(id, item, { transaction } = {}) {
@@ -233,8 +246,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         poller.wake(id, 'inbox')
         notices.add(id)
       }
-      // The store does not learn of the commit of a transaction that it did not begin. Then watchers find the message when they
-      // poll; the process that holds the lease is notified by the database.
+      // If the store did not begin the transaction, it does not learn of the commit. Then watchers find the message when they poll,
+      // and the database notifies the process that holds the lease.
       if (transaction) afterCommit(transaction, notifyWatchers)
       else notifyWatchers()
     },
@@ -252,7 +265,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const poll = async (from: number) => {
         const isFirst = !isPolled
         isPolled = true
-        // The caller got the inbox with its lease. One poll for all watchers that begin at this time finds what was sent since.
+        // The caller got the inbox together with the lease. What was sent since then is found by one poll, which all watchers that
+        // begin about this time share.
         if (inboxOnly && isFirst && !once) {
           poller.pollSoon()
           return undefined
@@ -262,7 +276,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           return undefined // a closed store does not wait for a silent server
         })
       }
-      return watchByPolling(poll, { after, signal, once, closing, clock: timer, subscribe })
+      return watchByPolling(poll, { after, signal, once, closing, clock, subscribe })
     },
 
     blobs: (id) => createBlobs(tables, id),
@@ -301,8 +315,8 @@ const leaseSql = (schema: string): string =>
 
 /**
  * The condition that no other transaction has locked the row of this lease. A group that waits for such a lock holds up every
- * other lease in it. It may also have locked the row of this process: then the process could not beat, and after `ttlMs` others
- * could take all of its sessions.
+ * other lease in the group. The waiting group may itself hold the lock on the row of this process. The process could then not
+ * renew its heartbeat, and after `ttlMs` others could take all of its sessions.
  */
 const leaseFreeSql = (schema: string): string => {
   const held = `select from ${schema}.session join ${schema}.lease as held on held.session = session.key where id = $1::text`
@@ -314,14 +328,14 @@ const leaseFreeSql = (schema: string): string => {
 const releaseAllSql = (schema: string): string =>
   `with given as (delete from ${schema}.lease where process = $1 and expires is null) delete from ${schema}.process where id = $1`
 
-/** The parameters of an append that hold the summary, and what lists are sorted and filtered by. */
+/** The parameters of an append for the stored summary, and for the columns that lists are sorted and filtered by. */
 async function summaryValues(summary: StoredSummary | undefined): Promise<Values> {
   if (!summary) return [null, null, '{}', null, null]
-  const facets = toList(await facetsOf(summary))
-  return [JSON.stringify(summary), stateOf(summary), facets, summary.createdAt, summary.updatedAt]
+  const facets = toList(await facetsOfSummary(summary))
+  return [JSON.stringify(summary), storedStatusOf(summary), facets, summary.createdAt, summary.updatedAt]
 }
 
-/** A lease from the row that `lease_2` returns. Its columns have names of their own, as those of tables would be ambiguous in the function. */
+/** A lease from the row that `lease_2` returns. Its columns are explained in postgres/functions.ts. */
 function leaseIn({ term: epoch, reached: head, waiting: inbox, died: processId, aboard: sessions }: Row): Lease {
   return {
     epoch: Number(epoch),

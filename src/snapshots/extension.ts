@@ -40,6 +40,9 @@ export function keepSnapshots(options: KeepOptions): Extension {
   }
 }
 
+/** After this share of the snapshots old ones are removed. */
+const tidyShare = 0.1
+
 const harmless: ReadonlySet<Effect> = new Set<Effect>(['fs.read', 'net', 'schedule.write', 'ask'])
 const mayWrite = (effects: readonly Effect[]): boolean => effects.some((effect) => !harmless.has(effect))
 
@@ -87,12 +90,12 @@ class RunSnapshots {
     if (this.#isUnavailable) return
     const { session, cancellation } = this.#run
     const signal = moment === 'end' ? undefined : cancellation.signal
-    const taken = await this.#files
-      .take({ owner: session!.id, tidy: moment === 'end', ...(signal && { signal }) })
-      .catch((error) => {
-        if (signal?.aborted) throw error
-        return { unavailable: messageOf(error) } // as where the run has removed the folder
-      })
+    // Not only at the end: a run may be long, its process may be killed, and one without calls takes no last snapshot.
+    const tidy = moment === 'end' || Math.random() < tidyShare
+    const taken = await this.#files.take({ owner: session!.id, tidy, ...(signal && { signal }) }).catch((error) => {
+      if (signal?.aborted) throw error
+      return { unavailable: messageOf(error) } // as where the run has removed the folder
+    })
     if ('unavailable' in taken) await this.#fail(taken.unavailable)
     else await this.#note({ moment, snapshot: taken })
   }

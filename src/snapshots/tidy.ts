@@ -7,26 +7,27 @@ export const ownerWord = (owner: string): string => createHash('sha256').update(
 
 /**
  * Removes the oldest snapshots beyond the limits, with the objects that only they have, and packs objects that are a file
- * each once there are many. The newest one stays, whatever its size.
+ * each once there are many. The newest one stays, whatever its size. Where nothing is to be done, it runs git twice.
  */
 export const tidyScript = ({ keep, maxBytes }: { readonly keep: number; readonly maxBytes: number }): string => `
 lock
+t=$private/tmp.tidy
+trap 'unlock "$t".*' EXIT
 find "$private" \\( -name 'tmp.*' -o -name 'sharedindex_*' \\) -mtime +0 -exec rm -rf {} +
-all() { ours for-each-ref --format='%(refname) %(objectname)' --sort=-committerdate refs/snapshots/; }
 size() { ours count-objects -v | awk '/^size/ { kilobytes += $2 } END { print kilobytes }'; }
 newest() {
-  all | awk -v keep="$1" '!seen[$2]++ { count++ } count > keep { print "delete " $1 }' | ours update-ref --stdin
+  ours for-each-ref --format='%(refname) %(objectname)' --sort=-committerdate refs/snapshots/ >"$t.all"
+  awk -v keep="$1" '!seen[$2]++ { count++ } count > keep { print "delete " $1 }' "$t.all" >"$t.old"
+  count=$(awk -v keep="$1" '!seen[$2]++ && count < keep { count++ } END { print count + 0 }' "$t.all")
+  [ ! -s "$t.old" ] || ours update-ref --stdin <"$t.old"
 }
 pack() { ours repack -a -d -q; ours prune --expire=now; makeObjectFolders; }
-before=$(all | wc -l)
 newest ${keep}
-count=$(all | awk '!seen[$2]++' | wc -l)
 loose=$(ls "$private/objects/17" 2>/dev/null | wc -l)
 packs=$(ls "$private/objects/pack" 2>/dev/null | wc -l)
-if [ $before -ne "$(all | wc -l)" ] && [ $((loose * 256 + packs)) -gt 500 ] || [ $loose -gt 12 ] || [ $packs -gt 60 ]; then pack; fi
+if [ -s "$t.old" ] && [ $((loose * 256 + packs)) -gt 500 ] || [ $loose -gt 12 ] || [ $packs -gt 60 ]; then pack; fi
 while [ "$(size)" -gt ${Math.ceil(maxBytes / 1024)} ] && [ $count -gt 1 ]; do
-  count=$((count / 2))
-  newest $count
+  newest $((count / 2))
   pack
 done
 `

@@ -166,13 +166,29 @@ export const argumentDamages: Readonly<Record<string, Damage>> = {
     }
   },
   'numbers for a text': (_, random) => {
-    const source = random.pick(['3.10', '1.0', '42', '-0.5', '1e3', '10.50', '0.10', '9007199254740993'])
+    const source = random.pick(numbersForText)
     return {
       text: `{"v": ${source}}`,
       meant: { v: source },
       schema: { properties: { v: { type: 'string' } } },
       isJson: true,
     }
+  },
+  'numbers for a text inside one property': (_, random) => {
+    const source = random.pick(numbersForText)
+    return {
+      text: `{"${random.pick(['arguments', 'parameters', 'args'])}": {"v": ${source}}}`,
+      meant: { v: source },
+      schema: { properties: { v: { type: 'string' } } },
+      isJson: true,
+    }
+  },
+  'large numbers with a fraction': (_, random) => largeNumber(random.pick(largeFractions), random),
+  'large numbers with an exponent': (_, random) => {
+    const digits = random.pick(largeIntegers)
+    const zeros = random.below(3)
+    const written = random.pick([`${digits}e0`, `${digits}${'0'.repeat(zeros)}e-${zeros}`, `${digits}.0E+${zeros}`])
+    return largeNumber(written, random)
   },
   'leading zeros': ({ value }) =>
     hasNumber(value) ? write(value, { number: (one) => String(one).replace(/^-?/, '$&0') }) : undefined,
@@ -244,6 +260,11 @@ export const argumentDamages: Readonly<Record<string, Damage>> = {
   },
 }
 
+const numbersForText = ['3.10', '1.0', '42', '-0.5', '1e3', '10.50', '0.10', '9007199254740993']
+
+/** None of them is a number of JavaScript, and rounding makes integers of some. */
+const largeFractions = ['9007199254740993.5', '-9007199254740992.25', '4503599627370497.75', '1.00000000000000000001']
+
 const largeIntegers = [
   '9007199254740991',
   '9007199254740992',
@@ -254,6 +275,19 @@ const largeIntegers = [
 
 const exactly = (name: string, digits: string): Record<string, unknown> | undefined =>
   BigInt(Number(digits)) === BigInt(digits) ? { [name]: Number(digits) } : undefined
+
+/** As a number or as text. It is meant as what it stands for, or as nothing if JavaScript has no such number. */
+function largeNumber(written: string, random: Random): Damaged {
+  const [, digits, fraction = '', exponent = '0'] = /^(-?\d+)(?:\.(\d+))?(?:e(.+))?$/i.exec(written)!
+  const shift = Number(exponent)
+  const whole = shift < 0 ? digits!.slice(0, shift) : digits! + '0'.repeat(shift)
+  return {
+    text: random.pick([`{"n": ${written}}`, `{"n": "${written}"}`]),
+    meant: /[1-9]/.test(fraction) ? undefined : exactly('n', whole),
+    schema: { properties: { n: { type: 'integer' } } },
+    isJson: true,
+  }
+}
 
 const pythonWords = ['True', 'False', 'None'] as const
 const python = (value: unknown): string => write(value, { string: pythonString, words: pythonWords })

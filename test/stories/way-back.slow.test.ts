@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
 import { textOf } from '../../src/core/turn.ts'
 import { createAgent } from '../../src/create-agent.ts'
@@ -61,6 +62,21 @@ async function desk(replies: Parameters<typeof scripted>, more: Partial<Snapshot
 const noFiles = { restore: [], delete: [], conflicts: [] }
 
 describe('a session goes back', () => {
+  test('CK09 snapshots beyond their limit are removed before a run ends, which may be long or be killed', async () => {
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    const calls = ['1', '2', '3', '4', '5'].map((id) => run(id, `echo ${id} > a.txt`))
+    const { agent, kept } = await desk([...calls, 'Done.'], { keep: 2 })
+    const counts: number[] = []
+    agent.hooks.hook('tool:after', () => {
+      const refs = ['for-each-ref', 'refs/snapshots/']
+      const repository = join(kept, readdirSync(kept)[0]!)
+      counts.push(execFileSync('git', refs, { cwd: repository, encoding: 'utf8' }).trim().split('\n').length)
+    })
+    await agent.run({ prompt: 'Work.' })
+    expect(counts).toEqual([1, 2, 2, 2, 2]) // nothing had changed before the first call
+  })
+
   test('CK01 CK02 snapshots are taken before each prompt and before each call that may write, with what no tool announced; none by default', async () => {
     const { agent, notes, put, snapshots, session, seqBefore, read } = await desk([
       [call('r', 'read_file', { path: 'a.txt' })],

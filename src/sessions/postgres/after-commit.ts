@@ -1,20 +1,20 @@
 import type { PostgresTransaction } from './driver.ts'
 
-/** What is to be done when a transaction of a store has committed. */
-const waiting = new WeakMap<PostgresTransaction, (() => void)[]>()
+/** The callbacks of each transaction that a store has begun. */
+const callbacksOf = new WeakMap<PostgresTransaction, (() => void)[]>()
 
-/** Makes it possible to wait for the commit of this transaction. Returns a function to be called after it. */
-export function announceCommit(transaction: PostgresTransaction): () => void {
+/** Collects the `afterCommit` callbacks of this transaction. Call the returned function after the commit to run them. */
+export function trackCommit(transaction: PostgresTransaction): () => void {
   const callbacks: (() => void)[] = []
-  waiting.set(transaction, callbacks)
+  callbacksOf.set(transaction, callbacks)
   return () => {
     for (const callback of callbacks) callback()
   }
 }
 
-/** Calls back after the commit. False if the commit cannot be known: the transaction was begun elsewhere. */
+/** Calls back after the commit. Returns false if the store did not begin the transaction, and so does not learn of its commit. */
 export function afterCommit(transaction: PostgresTransaction, callback: () => void): boolean {
-  const callbacks = waiting.get(transaction)
+  const callbacks = callbacksOf.get(transaction)
   callbacks?.push(callback)
   return callbacks !== undefined
 }

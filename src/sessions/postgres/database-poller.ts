@@ -5,7 +5,7 @@ import { decodeText, encodeText } from '../ordered-text.ts'
 import type { Row } from './database.ts'
 import { inboxVersionSql } from './entries.ts'
 import type { PostgresTables } from './tables.ts'
-import { timeOf } from './time.ts'
+import { timeSql } from './time.ts'
 import { fromText, toList } from './values.ts'
 
 interface DatabasePollerOptions {
@@ -14,9 +14,9 @@ interface DatabasePollerOptions {
   readonly processId: string
   /** The interval while there are watchers. */
   readonly pollMs: number
-  readonly timer: Clock
-  /** The time for the database, in tests. */
-  readonly now: () => number | null
+  readonly clock: Clock
+  /** In tests: the time, in place of the time of the database server. Null otherwise. */
+  readonly testTime: () => number | null
   /** Called when the first watcher came, when the last one went, and before each poll while there are watchers. */
   readonly onWatchers: (hasWatchers: boolean) => void
 }
@@ -144,7 +144,7 @@ export class DatabasePoller {
   }
 
   async #pollOnce(): Promise<void> {
-    const { tables, now, processId, onWatchers } = this.#options
+    const { tables, testTime, processId, onWatchers } = this.#options
     if (this.#watchers.size > 0) onWatchers(true)
     this.#isPollSoonWanted = false
     const held = [...this.#held]
@@ -153,16 +153,16 @@ export class DatabasePoller {
     if (held.length === 0) return this.#wakeChanged(await tables.read(watchedSql(tables.schema), [toList(watched)]))
     const ids = toList(held.map(([, { id }]) => encodeText(id)))
     const epochs = `{${held.map(([epoch]) => epoch)}}`
-    const values = [toList(watched), now(), processId, ids, epochs]
+    const values = [toList(watched), testTime(), processId, ids, epochs]
     const rows = await tables.write(`${heldSql(tables.schema)} union all ${watchedSql(tables.schema)}`, values)
     failpoint('postgres.look.after')
     this.#wakeChanged(rows)
-    for (const { kind, id, place: epoch, word: owner } of rows)
+    for (const { kind, id, number_value: epoch, text_value: owner } of rows)
       if (kind === 'lost') this.loseLease(Number(epoch), leaseLost(decodeText(String(id)), fromText(String(owner))))
   }
 
   #wakeChanged(rows: readonly Row[]): void {
-    for (const { kind, id, place: head, word: inboxVersion } of rows) {
+    for (const { kind, id, number_value: head, text_value: inboxVersion } of rows) {
       if (kind !== 'seen') continue
       for (const watcher of this.#watchers.get(decodeText(String(id))) ?? [])
         if (inboxVersion !== watcher.inboxVersion || (!watcher.inboxOnly && Number(head) !== watcher.head))
@@ -182,7 +182,7 @@ export class DatabasePoller {
     if (ms >= this.#intervalMs || this.#isPolling || this.#isClosed) return
     this.#cancelTimer?.()
     this.#intervalMs = ms
-    this.#cancelTimer = this.#options.timer.timer(ms, () => this.pollNow())
+    this.#cancelTimer = this.#options.clock.timer(ms, () => this.pollNow())
   }
 
   #stopIfIdle(): void {
@@ -192,20 +192,20 @@ export class DatabasePoller {
   }
 }
 
-/** $1: the ids. `place` is the head, 0 if there is no such session; `word` is the version of the inbox. */
+/** $1: the ids. `number_value` is the head, 0 if there is no such session; `text_value` is the version of the inbox. */
 const watchedSql = (schema: string): string => `
-select 'seen' as kind, watched.id, coalesce(session.head, 0) as place, ${inboxVersionSql(schema)} as word
+select 'seen' as kind, watched.id, coalesce(session.head, 0) as number_value, ${inboxVersionSql(schema)} as text_value
 from unnest($1::text::text[]) as watched (id) left join ${schema}.session on session.id = watched.id`
 
 /**
- * Renews the leases of the process, and finds those that it has lost: `place` is the epoch, `word` the new owner. $2: the time,
- * $3: the process, $4 and $5: the leases.
+ * Renews all leases of the process by one beat, and finds the leases that the process has lost: `number_value` is the epoch,
+ * `text_value` the new owner. $2: the time, $3: the process, $4: the ids of the leased sessions, $5: the epochs of the leases.
  */
 const heldSql = (schema: string): string => `
 with beat as (
-  insert into ${schema}.process (id, beat) values ($3, ${timeOf('$2')})
+  insert into ${schema}.process (id, beat) values ($3, ${timeSql('$2')})
   on conflict (id) do update set beat = excluded.beat, died_with = null
-) select 'lost' as kind, mine.id, mine.epoch as place, coalesce(held.owner, '') as word
+) select 'lost' as kind, mine.id, mine.epoch as number_value, coalesce(held.owner, '') as text_value
 from unnest($4::text::text[], $5::text::bigint[]) as mine (id, epoch)
 left join ${schema}.session on session.id = mine.id left join ${schema}.lease as held on held.session = session.key
 where held.epoch is distinct from mine.epoch`

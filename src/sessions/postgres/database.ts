@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { AgentError, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import { sleep, within } from '../../core/waiting.ts'
-import { announceCommit } from './after-commit.ts'
+import { trackCommit } from './after-commit.ts'
 import { type OwnSql, openDriver, type PostgresSql, type PostgresTransaction } from './driver.ts'
 import { codeOf, isConnectionLost, isNoAnswer, isRetryable, noAnswerError, storeErrorOf } from './failure.ts'
 
@@ -79,12 +79,12 @@ export function createDatabase({
 
   async function withDriver<Result>(work: (client: PostgresSql) => Promise<Result>): Promise<Result> {
     driver ??= openDriver(url, { max, prepare })
-    const mine = driver
+    const thisDriver = driver
     try {
-      return await work(await mine)
+      return await work(await thisDriver)
     } catch (error) {
-      if (driver === mine && (isNoAnswer(error) || error instanceof StoreError)) driver = undefined // opened again by the next statement
-      if (isNoAnswer(error)) mine.then((client) => client.end({ timeout: 0 })).catch(() => {})
+      if (driver === thisDriver && (isNoAnswer(error) || error instanceof StoreError)) driver = undefined // opened again by the next statement
+      if (isNoAnswer(error)) thisDriver.then((client) => client.end({ timeout: 0 })).catch(() => {})
       throw error
     }
   }
@@ -102,8 +102,8 @@ export function createDatabase({
   }
 
   /**
-   * If the connection is lost, the driver must not learn how `work` ends, now or later: it would write "commit" or "rollback"
-   * to a connection that is no longer there, which ends the process.
+   * If the connection is lost, the driver must never learn that `work` has ended: it would write "commit" or "rollback" to a
+   * connection that is no longer there, which ends the process. So the promise that the driver waits for stays pending.
    */
   async function inTransaction(
     client: PostgresSql,
@@ -118,7 +118,7 @@ export function createDatabase({
       loss.reject(error)
     }
     let cancelTimer = (): void => {}
-    /** While the driver begins or ends the transaction. */
+    /** Starts the time limit for the driver's own `begin`, and for its `commit` or `rollback`. */
     const limitDriver = (): void => {
       cancelTimer = systemClock.timer(timeoutMs, () => lose(noAnswerError(timeoutMs)))
     }
@@ -159,7 +159,7 @@ export function createDatabase({
     transaction: (work, timeoutMs) => tracked((client) => inTransaction(client, work, timeoutMs)),
   }
 
-  async function persist<Result>(
+  async function withRetries<Result>(
     work: (statements: Statements) => Promise<Result>,
     isGivenUp?: (error: unknown) => boolean,
   ): Promise<Result> {
@@ -169,7 +169,7 @@ export function createDatabase({
       try {
         return await work(statements)
       } catch (error) {
-        // Attempts may take long themselves; a second one is always made.
+        // An attempt itself may take longer than `retryMs`. A second attempt is made in any case.
         const isOver = waited + pause > retryMs || (waited > 0 && clock.now() - began > retryMs)
         if (isOver || !isRetryable(error) || isGivenUp?.(error)) throw storeErrorOf(error, secrets)
         failpoint(`postgres.again.${codeOf(error)}`)
@@ -180,33 +180,33 @@ export function createDatabase({
   }
 
   async function transact<Result>(work: (sql: PostgresTransaction) => Promise<Result>): Promise<Result> {
-    const ofStatements = new WeakSet<object>()
+    const statementErrors = new WeakSet<object>()
     let result: Result | undefined
-    let committed = (): void => {}
+    let runCommitCallbacks = (): void => {}
     const attempt = async (query: Query): Promise<void> => {
       const unsafe: PostgresTransaction['unsafe'] = (statement, values) =>
         query(statement, values).catch((error) => {
-          ofStatements.add(error)
+          statementErrors.add(error)
           throw error
         })
       const sql = { unsafe }
-      committed = announceCommit(sql)
+      runCommitCallbacks = trackCommit(sql)
       try {
         result = await work(sql)
       } catch (error) {
-        throw ofStatements.has(error as object) ? error : new WorkError(error)
+        throw statementErrors.has(error as object) ? error : new WorkError(error)
       }
     }
-    await persist(({ transaction }) => transaction(attempt, answerTimeoutMs)).catch((error) => {
+    await withRetries(({ transaction }) => transaction(attempt, answerTimeoutMs)).catch((error) => {
       throw error instanceof WorkError ? error.cause : error
     })
-    committed()
+    runCommitCallbacks()
     return result as Result
   }
 
   return {
-    query: (statement, values, isGivenUp) => persist(({ query }) => query(statement, values), isGivenUp),
-    retry: (work) => persist(work),
+    query: (statement, values, isGivenUp) => withRetries(({ query }) => query(statement, values), isGivenUp),
+    retry: (work) => withRetries(work),
     transaction: transact,
     queryIn: (transaction, statement, values) =>
       answerOf(transaction, statement, values).catch((error) => {
@@ -224,13 +224,13 @@ export function createDatabase({
 }
 
 /**
- * If a statement fails after its first rows have come, the driver (postgres 3.4) leaves as many places empty at the beginning
- * of what the next statement of that connection gives.
+ * Works around a bug in postgres 3.4: if a statement fails after n rows have arrived, the next result on that connection begins
+ * with n empty slots.
  */
 const withoutHoles = (rows: readonly Row[]): readonly Row[] =>
   rows.length > 0 && !(0 in rows) ? rows.filter(() => true) : rows
 
-/** Carries what the caller's code threw through a rollback. */
+/** Wraps an error that the caller's code threw, so that it is not taken for an error of a statement. */
 class WorkError extends AgentError {
   constructor(cause: unknown) {
     super('The transaction was rolled back', { cause })

@@ -5,9 +5,9 @@ import type { Values } from './grouped-statement.ts'
 import { parseStored } from './values.ts'
 
 /**
- * The logs that the entries of a session are in: its own, and for a fork those that it shares, as far as the range needs
- * them. `low` and `high` bound the part in each log. $1: the id, $2: after, $3: before, $4: limit, $5: from the end. Entries
- * are numbered without gaps, so the numbers of a range follow from the head, and no others are read.
+ * Walks from a session down the chain of sessions that it was forked from. Each row is one log, which supplies the entries
+ * `low` + 1 to `high`. `first` to `last` is the requested range, computed from the head, because entries are numbered without
+ * gaps. The walk stops when `first` is covered. $1: the id, $2: after, $3: before, $4: limit, $5: from the end.
  */
 const chain = (schema: string): string => `
 recursive own (key, base, low, high, first, last) as (
@@ -22,21 +22,22 @@ recursive own (key, base, low, high, first, last) as (
   from chain join ${schema}.session as shared on shared.key = chain.base and chain.first <= chain.low
 )`
 
-const shared = (schema: string): string => `chain cross join lateral (
+/** The requested entries of all logs in the chain, as the row `entry`. */
+const entriesOfChain = (schema: string): string => `chain cross join lateral (
   select seq, body from ${schema}.entry where session = chain.key
     and seq >= greatest(chain.first, chain.low + 1)::bigint and seq <= least(chain.last, chain.high)::bigint order by seq
 ) as entry`
 
-/** The entries of a range. */
+/** The entries of a range. `kind` 0: an entry; `place`: its number. */
 export const entriesSql = (schema: string): string =>
-  `with ${chain(schema)} select 0 as kind, entry.seq as place, entry.body from ${shared(schema)}`
+  `with ${chain(schema)} select 0 as kind, entry.seq as place, entry.body from ${entriesOfChain(schema)}`
 
-/** The messages of the inbox that wait. $1: the id. */
+/** The messages that wait in the inbox. `kind` 1: a message; `place`: its position in the inbox. $1: the id. */
 export const inboxSql = (schema: string): string => `
 select 1 as kind, inbox.place, inbox.body from ${schema}.session join ${schema}.inbox on inbox.session = session.key
 where session.id = $1 and inbox.body is not null`
 
-/** Both in one statement, so that a message is always in the inbox or in the log. */
+/** Entries and inbox in one statement, so that a message is always in the inbox or in the log. */
 export const changeSql = (schema: string): string => `${entriesSql(schema)} union all ${inboxSql(schema)}`
 
 /** The parameters $2 to $5 for a range. */

@@ -8,13 +8,13 @@ interface Kind {
 }
 
 const unreachable = 'check that the server runs and can be reached'
+const lockedAdvice = 'another transaction probably held a lock too long; try again, or look in pg_locks for its holder'
+const changedAdvice =
+  'tables or functions of this store are missing or were changed; restore them, or use another schema'
 
 /** By the beginning of the SQLSTATE, or of the code of the driver or of Node. The first match counts. */
 const kinds: readonly (readonly [codes: RegExp, kind: Kind])[] = [
-  [
-    /^(40001|40P01|55P03|57014)/,
-    { code: 'busy', isRetryable: true, advice: 'others hold it too long; try again, or look who holds locks there' },
-  ],
+  [/^(40001|40P01|55P03|57014)/, { code: 'busy', isRetryable: true, advice: lockedAdvice }],
   [
     /^53300/,
     {
@@ -29,10 +29,7 @@ const kinds: readonly (readonly [codes: RegExp, kind: Kind])[] = [
   [/^42501/, { code: 'denied', advice: 'grant this user the rights on the schema, or use another one' }],
   [/^3D000/, { code: 'unavailable', advice: 'create the database' }],
   [/^XX00[12]/, { code: 'corrupt', advice: 'restore it from a backup' }],
-  [
-    /^(42P01|42703|42883|3F000)/,
-    { code: 'corrupt', advice: 'what this store made there is gone or was changed; restore it, or use another schema' },
-  ],
+  [/^(42P01|42703|42883|3F000)/, { code: 'corrupt', advice: changedAdvice }],
   [/^(08|57P)/, { code: 'unavailable', isRetryable: true, advice: unreachable }],
   [/^NO_ANSWER/, { code: 'unavailable', advice: unreachable }],
   [/^CONNECTION_ENDED/, { code: 'unavailable', advice: 'the connection that was given to the store was ended' }],
@@ -56,7 +53,7 @@ export const isMissingTable = (error: unknown): boolean => codeOf(error) === '42
 export const isRetryable = (error: unknown): boolean =>
   !(error instanceof AgentError) && kindOf(error).isRetryable === true
 
-/** Whether others held locks too long, or the statement was ended for another reason that has to do with others. */
+/** Whether the statement failed because of others: they held a lock too long, were in its way, or cancelled it. */
 export const isHeldUp = (error: unknown): boolean => /^(40001|40P01|55P03|57014)/.test(codeOf(error))
 
 /** Whether the connection is no longer there. */

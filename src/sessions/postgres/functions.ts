@@ -1,9 +1,26 @@
-import { isHeld, timeOf } from './time.ts'
+import { isHeldSql, timeSql } from './time.ts'
 
 /**
  * Each transaction of a store is one function on the server, and so one round trip. Rows are always locked in the same order,
- * so that there are no deadlocks: the lease, which is that of the root, then the session, then the sessions that it was
- * forked from, then its messages.
+ * so that there are no deadlocks: the lease, which for a child is the lease of its root, then the session, then the sessions
+ * that it was forked from, then its messages.
+ *
+ * The words for leases in the SQL. A process is a store object, which has a random id.
+ * - `p_holder`: the id of the session whose lease covers an append: for a child the root (`Fence.holder`), else the session
+ *   itself.
+ * - `held`: as a row, the lease; as a column of a page, whether the lease is valid.
+ * - `holder`: as a row, the process that has the lease.
+ * - `owner`, `writer`: the name of the writer, which only errors tell (`LeaseRequest.owner`).
+ * - `p_own`: the lease is valid as long as its process lives (`LeaseRequest.ofProcess`). It has no `expires`.
+ * - `p_take`: take the lease even if another process holds it (`LeaseRequest.takeOver`).
+ * - `beat`: when the process last gave a sign of life.
+ * - `since`, `began`: when the lease was taken.
+ * - `epoch`, `term`: the number of the lease. `head`, `reached`: the number of the last entry.
+ * - `waiting`: the inbox, as JSON.
+ * - `died`: the process that held the lease before, if it died with it. `died_with`, `aboard`: how many leases it had then.
+ * - `record`, `summary`: the stored summary. `state`: the stored status (see facets.ts).
+ *
+ * Some words come twice, because a column that a function returns must not be named like a column of a table.
  */
 export const functions = (schema: string): string =>
   [append, lease, send, remove, page].map((text) => text(schema)).join('\n')
@@ -11,6 +28,10 @@ export const functions = (schema: string): string =>
 /** Bounds the waiting for locks, and fixes the search path, which a user could set. */
 const settings = `language plpgsql set lock_timeout = '10s' set search_path = pg_catalog, pg_temp`
 
+/**
+ * The first append of a fork: the head of the fence already counts the entries that the fork shares, while the row of the fork
+ * has head 0. An append that has already happened is recognised by the ids of its entries, and succeeds again.
+ */
 const append = (schema: string): string => `
 create function ${schema}.append_2(
   p_session text, p_holder text, p_parent text, p_base text, p_epoch bigint, p_head bigint,
@@ -101,8 +122,9 @@ end
 $function$;`
 
 /**
- * A lease that is not there may be given back, because that may be repeated. The row of the process is written only when its last beat is old, so that the leases that a process takes at once do not
- * wait for each other. Two processes may take a lease of each other, so their rows are locked in the order of their ids.
+ * Giving back a lease that no longer exists succeeds, so that the request can be retried. The row of the process is written only
+ * when its last beat is old, so that leases that a process takes at the same time do not wait for each other. Two processes may
+ * take a lease from each other, so their rows are locked in the order of their ids.
  */
 const lease = (schema: string): string => `
 create function ${schema}.lease_2(
@@ -149,7 +171,7 @@ begin
     end if;
   end loop;
   v_old := v_held;
-  v_now := ${timeOf('p_time')};
+  v_now := ${timeSql('p_time')};
   if p_epoch is not null then
     if v_held.epoch <> p_epoch then
       return query select 'taken', v_held.owner, v_held.since, v_held.epoch, 0::bigint, null::text, '[]', null::text, 0::bigint;
@@ -167,7 +189,7 @@ begin
       where (p_own and id = p_process and beat + p_ttl / 4 < v_now)
         or (v_old.expires is null and id = v_old.process and id <> p_process and beat + v_old.ttl <= v_now)
       order by id for update;
-    select ${isHeld('v_now')} into v_is_held
+    select ${isHeldSql('v_now')} into v_is_held
       from (select v_old.expires, v_old.ttl) as held left join ${schema}.process as holder on holder.id = v_old.process;
     if v_is_held and v_old.owner <> p_owner and not p_take then
       return query select 'busy', v_old.owner, v_old.since, v_old.epoch, v_head, null::text, '[]', null::text, 0::bigint;
@@ -214,8 +236,8 @@ end
 $function$;`
 
 /**
- * The lock prevents the session from being deleted meanwhile, and does not wait for a writer: this may be called in a long
- * transaction of the caller. Tells only the process that has the lease of the session, which looks for itself.
+ * The lock keeps the session from being deleted meanwhile. It does not wait for a writer, and no writer waits for it, because
+ * the caller may send a message in a long transaction. The notice goes only to the process that has the lease, which then polls.
  */
 const send = (schema: string): string => `
 create function ${schema}.send_2(p_session text, p_key text, p_is_answer boolean, p_body text)
@@ -241,9 +263,9 @@ end
 $function$;`
 
 /**
- * The lease is locked first, so that no child is made meanwhile. Rows lose their id, and those that no fork needs are
- * deleted, then the rows that these were forked from. Of a row that stays, the entries that a fork
- * shares are kept, and the blobs.
+ * The lease is locked first, so that no child is made meanwhile. Deleted sessions lose their id. Rows that no fork needs are
+ * removed, and then, step by step, the deleted rows that they were forked from. A row that a fork still needs keeps its blobs
+ * and the entries that are shared.
  */
 const remove = (schema: string): string => `
 create function ${schema}.delete_2(p_session text) returns void ${settings} as $function$
@@ -287,8 +309,8 @@ end
 $function$;`
 
 /**
- * Reads a page of a list. A page is read from an index in its order, so that its time does not depend on the number of
- * sessions; the planner, which only estimates, is left no other way.
+ * Reads a page of a list (see list.ts). The settings make the planner walk through an index in the order of the page. The planner
+ * only estimates, and without them would sometimes choose a plan that reads all sessions.
  */
 const page = (schema: string): string => `
 create function ${schema}.page_2(p_query text, p_time float8, p_values text[])

@@ -1,9 +1,9 @@
 /** How the calls of a group are made. */
 export interface GroupSteps<Call, Result> {
-  /** Makes all of them or none; resolves with the result of each. Null: this one was left out, and is made alone. */
+  /** Makes all calls or none; resolves with the result of each. Null for a call that was left out, and is then made alone. */
   together(calls: readonly Call[]): Promise<readonly (Result | null)[]>
   alone(call: Call): Promise<Result>
-  /** Whether a failure of the group counts as the failure of each call. If not, each is made alone. */
+  /** Whether a failure of the group counts as the failure of each call. If not, each call is made alone. */
   isFailureOfAll(error: unknown): boolean
   /** The size of one call. Default 1. */
   sizeOf?(call: Call): number
@@ -11,12 +11,12 @@ export interface GroupSteps<Call, Result> {
   readonly maxSize: number
 }
 
-/** The next group does not wait longer for one that is held up by a lock. */
+/** A group may wait for a lock. The next group starts after this time at the latest. */
 const patienceMs = 100
 
 /**
- * Makes calls in groups: those that come while a group is under way are the next one. A call that finds no other is made
- * alone, at the end of the turn of the event loop. Each call has its own result, and its own failure.
+ * Makes calls in groups: the calls that come while a group is under way form the next group. A call that meets no other call is
+ * made alone, at the end of the turn of the event loop. Each call has its own result, and its own failure.
  */
 export function groupCalls<Call, Result>(steps: GroupSteps<Call, Result>): (call: Call) => Promise<Result> {
   const { together, alone, isFailureOfAll, sizeOf = () => 1, maxSize } = steps
@@ -25,7 +25,7 @@ export function groupCalls<Call, Result>(steps: GroupSteps<Call, Result>): (call
 
   async function workThroughAll(): Promise<void> {
     while (waiting.length > 0) {
-      // Calls of this turn of the event loop share a group, and so do the next ones of callers that have just got a result.
+      // Calls made in the same turn of the event loop share a group. So do the next calls of callers that have just got a result.
       await new Promise((resolve) => setImmediate(resolve))
       const group = takeGroup()
       await waitAtMost(patienceMs, group.length > 1 ? callTogether(group) : callAlone(group[0]!))

@@ -3,24 +3,24 @@ import { isHeldUp, isUnreachable } from './failure.ts'
 import { groupCalls } from './group-calls.ts'
 import { toList } from './values.ts'
 
-/** The values of one call, in the order of the parameters. A list is given as the text of an array. */
+/** The values of one call, in the order of the parameters. A list is given as the text of an array (`toList`). */
 export type Values = readonly (string | number | boolean | null)[]
 
 /** The maximum size of a group: the characters of its values, and `callSize` for each call. */
 const maxSize = 1_000_000
-/** Limits a group to 200 calls: their rows stay locked, and what they read is held, until the whole group is done. */
+/** Limits a group to 200 calls: the rows of all calls stay locked, and all results stay in memory, until the whole group is done. */
 const callSize = 5000
 
 export type GroupedCall = (...values: Values) => Promise<readonly Row[]>
 
 /**
- * A `select` that many sessions need at the same time. Calls that come while one is under way are collected, and run as one
- * statement: one round trip, one transaction and one sync of the disk. Each call gets its own rows. If the group fails, each
- * call runs alone, unless `isFailureOfAll` says that this cannot help.
+ * A `select` that many sessions need at the same time. Calls that come while a call is under way are collected into a group, and
+ * run as one statement: one round trip, one transaction and one sync of the disk. Each call gets its own rows. If the group
+ * fails, each call runs alone, unless `isFailureOfAll` says that this cannot help.
  *
- * `statement` has to cast each parameter, as in `$1::bigint`: in a group all of them are texts. `freeCondition` is an SQL
- * condition on the same parameters: a call of which it is not true is left out of the group and runs alone. `statement` then has
- * to return a row for each call, because a call without rows counts as left out.
+ * `statement` has to cast each parameter, as in `$1::bigint`, because a group passes all parameters as texts. `freeCondition` is
+ * an SQL condition on the same parameters. A call for which the condition is false is left out of the group and runs alone. With
+ * a `freeCondition`, `statement` has to return a row for each call, because a call without rows counts as left out.
  */
 export function groupedStatement(
   statement: string,
@@ -46,10 +46,10 @@ export function groupedStatement(
 }
 
 /**
- * SQL that runs the statement for each call of a group; each parameter is a list with the values of the calls. Calls run in the
- * order of their first value, the id of a session, so that groups of several processes do not wait for each other; those of one
- * session run in the order in which they came. The lists are selects, so that the planner does not know their length: else it
- * would plan each group anew, which takes longer than the group.
+ * SQL that runs the statement for each call of a group. Each parameter is a list with the values of the calls. Calls run in the
+ * order of their first value, the id of a session, so that groups of several processes do not wait for each other. Calls for the
+ * same session run in the order in which they came. The lists are selects, so that the planner does not know their length.
+ * Otherwise the planner would plan each group anew, which takes longer than running the group.
  */
 function groupedSql(statement: string, freeCondition = 'true'): string {
   const count = Math.max(...Array.from(statement.matchAll(/\$(\d+)/g), ([, number]) => Number(number)))

@@ -1,6 +1,6 @@
 import { openDriver, type PostgresSql } from './driver.ts'
 
-/** Receives the notifications of some channels. They may be lost; polling finds what they miss. */
+/** Receives the notifications of some channels. A notification may be lost; polling then finds the change. */
 export interface Listener {
   /** Connects, unless it is connected. Calling it again connects again after the connection was lost. */
   start(): void
@@ -31,7 +31,7 @@ export function createListener({ channels, url, sql, onNotice, onGap }: Listener
   function start(): void {
     if (connecting || isClosed) return
     const forget = (): void => {
-      if (connecting === mine) connecting = undefined
+      if (connecting === thisConnection) connecting = undefined
     }
     let wasConnected = false
     const lost = (): void => {
@@ -40,9 +40,11 @@ export function createListener({ channels, url, sql, onNotice, onGap }: Listener
       // again and again.
       if (wasConnected) onGap()
     }
-    const mine = sql ? listenOnGivenClient(sql, channels, onNotice) : listenOnOwnClient(url, channels, onNotice, lost)
-    connecting = mine
-    mine.then(() => {
+    const thisConnection = sql
+      ? listenOnGivenClient(sql, channels, onNotice)
+      : listenOnOwnClient(url, channels, onNotice, lost)
+    connecting = thisConnection
+    thisConnection.then(() => {
       wasConnected = true
       onGap()
     }, forget)
@@ -81,7 +83,7 @@ async function listenOnOwnClient(
   return { close }
 }
 
-/** The driver has its own connection for this and renews it. After a failure, another attempt would not help. */
+/** The driver opens its own connection to listen, and opens it again when it is lost. After a failure, another attempt would not help. */
 async function listenOnGivenClient(
   sql: PostgresSql,
   channels: readonly string[],

@@ -3,9 +3,9 @@ import type { AnyEntry } from '../../core/log-entry.ts'
 import { encodeText } from '../ordered-text.ts'
 import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import type { Query, Row } from './database.ts'
-import { facetsOf, stateOf } from './facets.ts'
-import { content } from './schema.ts'
-import { timeOf } from './time.ts'
+import { facetsOfSummary, storedStatusOf } from './facets.ts'
+import { tablesAndFunctionsSql } from './schema.ts'
+import { timeSql } from './time.ts'
 import { fromText, parseStored, toList } from './values.ts'
 
 /** So many rows are in memory at a time. */
@@ -13,14 +13,14 @@ const pageSize = 200
 
 /**
  * Upgrades the tables of format 1, in the transaction of `query`. Format 1 had no summaries, named sessions by their id as
- * JSON in every table, and kept entries of more than 256 KiB in blobs. Writers of the older version are locked out, and then
- * find their functions gone.
+ * JSON in every table, and kept entries of more than 256 KiB in blobs. Writers of the older version wait for the lock, and then
+ * fail, because the functions that they call are gone.
  */
 export async function migrateFormat1(query: Query, schema: string): Promise<void> {
   const old = ['session', 'entry', 'inbox', 'blob']
   await query(`lock table ${old.map((table) => `${schema}.${table}`).join(', ')} in access exclusive mode`)
   for (const table of old) await query(`alter table ${schema}.${table} rename to ${table}_1`)
-  await query(content(schema))
+  await query(tablesAndFunctionsSql(schema))
   await query(`create table ${schema}.renamed (old text collate "C" primary key, key bigint)`)
   failpoint('postgres.migrate.step')
   await eachRow(query, { from: `${schema}.session_1`, key: 'id' }, (row) => migrateSession(query, schema, row))
@@ -40,23 +40,24 @@ async function migrateSession(query: Query, schema: string, row: Row): Promise<v
     const entry = parsed(body)
     const blob = (entry?.type as string) === 'spilled' && entry?.blob
     const whole = blob ? await unspill(query, schema, { session: row.id, seq, blob }) : String(body)
-    // What cannot be read is reported by those who read it; the others make the summary.
+    // An unreadable entry counts as `lost` here, and the summary is made from the rest. Who reads the log later gets the error.
     const lost: AnyEntry = { seq: Number(seq), id: String(id), at: summary.updatedAt, type: 'lost' }
     summary = applyEntries(summary, [parsed(whole) ?? (lost as LogEntry)], whole.length)
   })
   const id = encodeText(fromText(String(row.id)))
   const parent = row.parent === null ? null : encodeText(fromText(String(row.parent)))
-  const facets = summary.head > 0 ? [...(await facetsOf(summary)), parent === null ? 'root' : `parent:${parent}`] : []
+  const facets =
+    summary.head > 0 ? [...(await facetsOfSummary(summary)), parent === null ? 'root' : `parent:${parent}`] : []
   await query(
     `with added as (
       insert into ${schema}.session (id, parent, head, record, state, facets, created, updated)
       select $2, $3, $4::bigint, $5, $6, $7::text::text[], $8::float8, $9::float8
-      where $4::bigint > 0 or $10::float8 > ${timeOf('null')}
+      where $4::bigint > 0 or $10::float8 > ${timeSql('null')}
         or exists (select 1 from ${schema}.inbox_1 where session = $1 and body is not null)
       returning key
     ) insert into ${schema}.renamed (old, key) select $1, key from added`,
     [
-      ...[row.id, id, parent, row.head, summary.head > 0 ? JSON.stringify(summary) : null, stateOf(summary)],
+      ...[row.id, id, parent, row.head, summary.head > 0 ? JSON.stringify(summary) : null, storedStatusOf(summary)],
       ...[toList(facets), summary.createdAt, summary.updatedAt, row.expires],
     ],
   )
@@ -88,7 +89,7 @@ async function unspill(query: Query, schema: string, { session, seq, blob }: Spi
   return String(row?.body)
 }
 
-/** Copies what need not be read, and removes the old tables and functions. */
+/** Copies what Postgres can copy by itself, and removes the old tables and functions. */
 const copies = (schema: string, answers: readonly number[]): string => `
 update ${schema}.session as child set root = family.root from (
   with recursive family (key, id, root) as (
@@ -101,7 +102,7 @@ insert into ${schema}.recent (name, updated, id) select unnest(facets), updated,
 insert into ${schema}.listed (name, id, created) select unnest(facets), id, created from ${schema}.session;
 insert into ${schema}.lease (session, epoch, owner, since, ttl, expires)
   select key, epoch, owner, since, expires - since, expires from ${schema}.session_1
-  join ${schema}.renamed on old = id where expires > ${timeOf('null')};
+  join ${schema}.renamed on old = id where expires > ${timeSql('null')};
 insert into ${schema}.entry (session, seq, id, body)
   select key, seq, id, body from ${schema}.entry_1 join ${schema}.renamed on old = session;
 insert into ${schema}.inbox (session, client_key, place, is_answer, body) overriding system value

@@ -7,14 +7,14 @@ const noticeMs = 100
 const maxPayload = 7900
 
 interface NoticesOptions {
-  readonly timer: Clock
+  readonly clock: Clock
   /** Sends the payloads, in a statement of its own. */
   readonly send: (payloads: readonly string[]) => Promise<unknown>
 }
 
 /**
- * Tells other processes which sessions this one has changed, for their watchers. Notifying transactions commit one after the
- * other in the whole server, so no append notifies: changes are collected and sent apart from them.
+ * Tells the watchers in other processes which sessions this process has changed. Appends do not notify, because transactions that
+ * notify commit one after the other in the whole server. The changes are collected, and sent in a statement of their own.
  */
 export class Notices {
   readonly #options: NoticesOptions
@@ -27,7 +27,7 @@ export class Notices {
 
   add(id: string): void {
     this.#changed.add(id)
-    this.#cancelTimer ??= this.#options.timer.timer(noticeMs, () => void this.#send())
+    this.#cancelTimer ??= this.#options.clock.timer(noticeMs, () => void this.#send())
   }
 
   /** Sends what was not sent yet, so that watchers need not wait for their next poll. */
@@ -45,7 +45,7 @@ export class Notices {
   }
 }
 
-/** The ids as JSON, in as many texts as it takes. */
+/** The ids as JSON, in as many payloads as needed: Postgres limits the size of each. */
 export function payloadsOf(ids: readonly string[]): readonly string[] {
   const payloads: string[][] = [[]]
   let size = 2

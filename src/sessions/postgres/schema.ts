@@ -10,8 +10,8 @@ export function quoted(name: string): string {
 }
 
 /**
- * Makes a new store in one statement, and so in one transaction. The lock makes concurrent processes wait, and then find
- * everything done.
+ * Makes a new store in one statement, and so in one transaction. Of several processes that try this at once, one makes the store;
+ * the others wait for the lock and then find the store there.
  */
 export const creation = (name: string): string => {
   const schema = quoted(name)
@@ -26,7 +26,7 @@ begin
     create table ${schema}.meta (key text primary key, value text not null);
     create sequence ${schema}.epoch;
     insert into ${schema}.meta (key, value) values ('identity', gen_random_uuid()::text);
-    ${content(schema)}
+    ${tablesAndFunctionsSql(schema)}
   end if;
 end
 $setup$`
@@ -40,18 +40,21 @@ export const lockOf = (name: string): string => `pg_advisory_xact_lock(hashtexte
  * text, because jsonb has no NUL, reorders keys and rewrites numbers.
  *
  * session: a row without an id was deleted, and is kept for the forks that share its entries up to `head`. The first
- * `base_head` entries of a fork are those of `base`. `root`: the session whose lease a child needs. `record`: see
- * stored-summary.ts. Only columns without an index change with an append, so that Postgres need not touch the indexes.
+ * `base_head` entries of a fork are those of `base`. `root`: the session whose lease a child needs; null for a root. `record`: the
+ * stored summary (stored-summary.ts). `state`: the stored status (facets.ts). An append changes only columns without an index, so
+ * that Postgres need not touch the indexes.
  *
- * listed, recent: the index of lists, a row for each facet of a session (see facets.ts). `recent` is apart, because only
- * it changes with every append.
+ * listed, recent: the index of lists, a row for each facet of a session (see facets.ts and list.ts). `name` is the facet. `recent`
+ * is a table of its own, because only `recent` changes with every append.
  *
- * lease: without `expires` it holds as long as its process lives, that is `ttl` after the last beat of the process. There is
- * no row for a lease that was given back. process: `died_with` is the number of leases that it held when it was found dead.
+ * lease (its words are explained in functions.ts): a lease without `expires` is valid until `ttl` after the last beat of its
+ * process. A lease that was given back has no row. process: `died_with` is the number of leases that the process held when it was
+ * found dead.
  *
- * inbox: a row without a body is a delivered message; its key stays, so that a repeated message is ignored.
+ * inbox: `place` orders the messages. A row without a body is a delivered message; its key stays, so that a repeated message is
+ * ignored.
  */
-export const content = (schema: string): string => `
+export const tablesAndFunctionsSql = (schema: string): string => `
 create table ${schema}.session (
   key bigint generated always as identity primary key,
   id text collate "C" unique,

@@ -6,12 +6,12 @@ import { parseStored, toId } from './values.ts'
 
 /** How many summaries are remembered. */
 const maxRemembered = 10_000
-/** So many shared entries are in memory at a time. */
+/** How many shared entries are read at a time. */
 const pageSize = 1000
 
 /**
- * Knows the summaries of the sessions that this process writes, so that an append need not read them first. Only the holder of a
- * lease appends, so a summary is valid as long as the lease and the head are the same.
+ * Remembers the summaries of the sessions that this process writes, so that an append need not read the summary first. Only the
+ * process with the lease appends, so a summary is valid as long as the lease and the head are the same.
  */
 export class StoredSummaries {
   readonly #tables: PostgresTables

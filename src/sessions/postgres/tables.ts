@@ -24,10 +24,10 @@ export function createTables(database: Database, name: string): PostgresTables {
 
   function ready(): Promise<number> {
     if (!storedFormat) {
-      const mine = database.retry(prepare)
-      storedFormat = mine
-      mine.catch(() => {
-        if (storedFormat === mine) storedFormat = undefined
+      const thisAttempt = database.retry(prepare)
+      storedFormat = thisAttempt
+      thisAttempt.catch(() => {
+        if (storedFormat === thisAttempt) storedFormat = undefined
       })
     }
     return storedFormat
@@ -41,7 +41,7 @@ export function createTables(database: Database, name: string): PostgresTables {
     return formatOf(query)
   }
 
-  /** The lock makes concurrent processes wait, and then find everything done. */
+  /** Of several processes that try this at once, one migrates; the others wait for the lock and then find the new format. */
   async function migrate(query: Query): Promise<void> {
     await query(`select ${lockOf(name)}`)
     if ((await formatOf(query)) < format) await migrateFormat1(query, schema)

@@ -1,7 +1,7 @@
-/** The time of the server in milliseconds, or that of the clock in the parameter, which only tests give. */
-export const timeOf = (parameter: string): string =>
+/** SQL for the time in milliseconds: that of the server, or the value of the parameter, which only tests give. */
+export const timeSql = (parameter: string): string =>
   `coalesce(${parameter}::float8, floor(extract(epoch from clock_timestamp()) * 1000)::float8)`
 
-/** Whether a living process holds the lease in the row `held`, with the row `holder` of its process. */
-export const isHeld = (now: string): string =>
+/** SQL for whether the lease in the row `held` is valid at this time. The row `holder` is the process of the lease. */
+export const isHeldSql = (now: string): string =>
   `coalesce(case when held.expires is null then holder.beat + held.ttl else held.expires end > ${now}, false)`
