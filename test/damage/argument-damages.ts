@@ -273,8 +273,11 @@ const largeIntegers = [
   '100000000000000000000001',
 ]
 
+/** A number that JavaScript has, or writes with the same digits. */
 const exactly = (name: string, digits: string): Record<string, unknown> | undefined =>
-  BigInt(Number(digits)) === BigInt(digits) ? { [name]: Number(digits) } : undefined
+  BigInt(Number(digits)) === BigInt(digits) || String(Number(digits)) === digits
+    ? { [name]: Number(digits) }
+    : undefined
 
 /** As a number or as text. It is meant as what it stands for, or as nothing if JavaScript has no such number. */
 function largeNumber(written: string, random: Random): Damaged {
