@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lease without fence',
     patches: [
-      { file: append, find: 'admitAppendIfCached(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'saveSummaryIfCached(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
         find: 'else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())',
         replace: '',
       },
-      { file: append, find: 'admitAppendIfCached(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'saveSummaryIfCached(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (row.head !== head && !summaryAtFork) {', replace: 'if (false) {' },
       { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],

@@ -73,7 +73,7 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
   const { root, location } = workspace
   // With a state machine the stage judges each call when its turn has come, so calls are not asked about together.
   const isBatching = options.batchPrompts === true && !options.stateMachine
-  const shown = {
+  const displayContext = {
     cwd: location?.handle.cwd ?? root,
     redactor,
     projectGrants: options.projectGrants !== false && isIdentified(workspace, options),
@@ -82,14 +82,13 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
 
   return async ({ ctx, isDeferred, ...asked }) => {
     const key = await parts.key()
-    const { approval: before } = ctx
-    const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
-    if (isAnswered) {
+    const { approval: earlierAnswer } = ctx
+    if (earlierAnswer?.decision === 'allow' && earlierAnswer.digest === asked.digest) {
       const edits = countEdits(asked.tool, ctx.input)
-      const reason = await whyInvalid({ ...before, callId: ctx.callId }, { run, key, used, sessionId, edits })
-      if (reason === undefined)
-        return answered(asked, loggedAnswer(before, choicesFor(asked.call, { ...shown, ...asked })), before.by)
-      await reportInvalidAnswer(run, ctx, before, reason)
+      const reason = await whyInvalid({ ...earlierAnswer, callId: ctx.callId }, { run, key, used, sessionId, edits })
+      const choices = choicesFor(asked.call, { ...displayContext, ...asked })
+      if (reason === undefined) return answered(asked, loggedAnswer(earlierAnswer, choices), earlierAnswer.by)
+      await reportInvalidAnswer(run, ctx, earlierAnswer, reason)
     }
 
     const previewed = await previewCall(asked.tool, asked, run, redactor)
@@ -113,7 +112,8 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     }
     const { by, answers } = verdicts
     const rememberAll = async (): Promise<void> => {
-      for (const one of all) await remember(one, answers.get(one.ctx.callId), by)
+      for (const one of all)
+        if (one === own || (await isUnchanged(one))) await remember(one, answers.get(one.ctx.callId), by)
     }
     return { ...answered(asked, answers.get(ctx.callId)!, by), remember: rememberAll }
   }
@@ -158,11 +158,16 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     return asked
   }
 
+  /** Whether its files are as they were shown: a grant counts for their content. */
+  async function isUnchanged({ tool, call, decision, digest }: CallToApprove): Promise<boolean> {
+    return digest === (await digestToApprove(tool, call, decision, workspace))
+  }
+
   function payloadOf({ call, ctx, tool, decision, digest, previewed }: PreviewedCall): ApprovePayload {
     const { preview, wouldFail } = previewed
     const edits = countEdits(tool, ctx.input)
     return approvePayload(call, {
-      ...{ decision, callId: ctx.callId, digest, ...shown },
+      ...{ decision, callId: ctx.callId, digest, ...displayContext },
       ...(preview && { preview }),
       ...(edits > 0 && { edits }),
       ...(wouldFail !== undefined && { wouldFail }),

@@ -94,7 +94,10 @@ async function namedIn(path: string, location: FileLocation): Promise<string[]> 
 const longestScript = 256 * 1024
 const mostInFile = 200
 
-/** Words with a slash or an ending, as in `sh ./build.sh` or `include rules.mk`; of `$DIR/a.sh` what is known of it. */
+/**
+ * Words with a slash or an ending, as in `sh ./build.sh` or `include rules.mk`; for `${DIR}/a.sh`, the part after the
+ * variable.
+ */
 function pathWords(text: string): string[] {
   const words = text.match(/[\w@+.~/-]{2,200}/g) ?? []
   return words.flatMap((word) => {

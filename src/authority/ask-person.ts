@@ -3,6 +3,7 @@ import { denialsText, type EditDecision, isDenied } from '../core/edit-outcomes.
 import type { HookContexts } from '../core/hook-map.ts'
 import type { EntryOf, WantedSignature } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
+import { requestApproval } from '../core/tool-gate.ts'
 import type { AnswerKey } from './grants/answer-key.ts'
 import { readGrantRule } from './grants/grant-rule.ts'
 import type { UsedAnswers } from './grants/used-answers.ts'
@@ -94,19 +95,9 @@ export async function askPerson(question: Question, asking: AskContext): Promise
   }
 }
 
-async function logQuestion(
-  { run, key }: AskContext,
-  about: QuestionedCall,
-  payload: Question['payload'],
-): Promise<void> {
-  const { callId, digest, reason, name, input, parentCallId, origin } = about
-  const known = run.log.transcript.approvals.get(callId)
-  const signature = signatureOf(key)
-  const isAsked = known?.type === 'approval_requested' && known.digest === digest
-  if (isAsked && known.signature?.keyId === signature.keyId) return
-  const nested = parentCallId !== undefined && { call: { name, input } }
-  const asked = { callId, digest, reason, request: payload, signature, origin, ...nested }
-  await run.log.append({ type: 'approval_requested', ...asked })
+function logQuestion({ run, key }: AskContext, about: QuestionedCall, request: Question['payload']): Promise<void> {
+  const { digest, reason, origin } = about
+  return requestApproval(run, about, origin, { digest, reason, request, signature: signatureOf(key) })
 }
 
 /** The key an answer must be signed with, as the question states it. */
@@ -156,14 +147,14 @@ export async function whyInvalid(
   if (!key.verify({ sessionId, callId, digest, decision, by, ...extentOf(answer) }, mac))
     return 'it is not signed with the key of this authority'
   if (answer.edits && answer.edits.length !== edits)
-    return `it decides about ${answer.edits.length} edits, and those of the call that can be decided about are ${edits}`
+    return `it decides about ${answer.edits.length} edits, but the call has ${edits} to decide about`
   const isUsed = run.session && (await used.isUsed({ sessionId, mac, attempt: nextAttempt(run, callId) }))
   return isUsed ? 'the call has already run by it' : undefined
 }
 
 /**
- * How far an answer reaches, as it is signed and logged: where it says nothing it is for once, as it was asked, and all
- * edits. An answer that denies an edit counts for its call only.
+ * The extent of an answer, as signed and logged. Defaults: once, where it was proposed to run, all edits. An answer
+ * that denies an edit counts for its call only.
  */
 export function extentOf({ scope = 'once', where, edits, rule }: ApprovalExtent): StoredExtent {
   const isPartial = edits?.some(isDenied) === true
@@ -202,7 +193,7 @@ function allowing(choices: readonly ApprovalOption[], wanted: ApprovalExtent): A
   return { decision: 'allow', ...kept, ...(where === 'outside' && { where }), ...(edits && { edits }) }
 }
 
-/** How long an answer counts, and by which rule. One whose rule is not offered or not valid counts once: never for more. */
+/** How long an answer counts, and by which rule. If its rule was not offered or is invalid, the answer counts once. */
 function keptFor({ scope, rule: offered }: ApprovalOption, rule: string | undefined): Pick<Answer, 'scope' | 'rule'> {
   if (rule === undefined) return { scope }
   if (scope !== 'project' || !offered) return { scope: 'once' }
@@ -275,10 +266,11 @@ async function logAnswer(
   answer: Answer,
 ): Promise<void> {
   const { callId, digest } = about
-  const { decision } = answer
+  const { decision, expiresAt } = answer
   const known = run.log.transcript.approvals.get(callId)
   if (known?.type !== 'approval_requested' || known.digest !== digest) return
-  const extent = extentOf(answer)
+  // The log does not keep when a grant ends: an answer that is read from it again makes no grant that would not end.
+  const extent = extentOf(expiresAt === undefined ? answer : { ...answer, scope: 'once' })
   const signed = decision === 'allow' && {
     ...extent,
     mac: key.sign({ sessionId, callId, digest, decision, by, ...extent }),

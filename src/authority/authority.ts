@@ -89,7 +89,7 @@ export interface Authority {
   readonly grants: Grants
   readonly guards: readonly Guard[]
   /** The decision about a call, before guards and people. */
-  judge(call: JudgedCall, asker?: CallScope): Promise<Decision>
+  judge(call: JudgedCall, scope?: CallScope): Promise<Decision>
   /** Adds rules that deny or ask. They apply from the next call on, also in running children. */
   tighten(settings: Pick<AuthoritySettings, 'deny' | 'ask'>): void
   /**
@@ -202,22 +202,22 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
   const { guards = [] } = options
   const protectionOf = protections(options)
 
-  async function judge(call: JudgedCall, asker?: CallScope): Promise<Decision> {
+  async function judge(call: JudgedCall, scope?: CallScope): Promise<Decision> {
     const current = rules // they may be replaced while patterns are tried
     const rule = current.tools[call.tool]
     let decision = decide(call, {
       mode,
       rules: current,
-      ...(asker && { root: asker.project, protect: protectionOf(asker.project) }),
+      ...(scope && { root: scope.project, protect: protectionOf(scope.project) }),
       ...(options.home !== undefined && { own: [options.home] }),
       // `yolo` answers are not from a person, so calls that a person must approve are denied.
       floor: options.floor ?? (interactions.whoAnswers('Approve') === 'yolo' ? 'deny' : 'ask'),
       patterns: rule && (await patternsIn(call, rule)),
-      ...(asker?.stage && { stage: asker.stage }),
-      ...(asker?.sandbox && { sandbox: asker.sandbox }),
-      grant: (wanted) => asker && grants.find(grantIdentity(call, asker, wanted)),
+      ...(scope?.stage && { stage: scope.stage }),
+      ...(scope?.sandbox && { sandbox: scope.sandbox }),
+      grant: (wanted) => scope && grants.find(grantIdentity(call, scope, wanted)),
     })
-    for (const other of above) decision = stricter(await other.judge(call, asker), decision)
+    for (const other of above) decision = stricter(await other.judge(call, scope), decision)
     return decision
   }
 

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { Confinement, SandboxProfile } from '../core/execution.ts'
+import { isIn } from '../platform/is-in.ts'
 import { matchesWildcard, wildcard } from '../platform/wildcard.ts'
 import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
 import { type Protect, projectSettings, protectedReads } from './rules/protected-paths.ts'
@@ -19,27 +20,27 @@ interface ConfinementContext {
   readonly protect: Protect
   /** Folders of this program, which no command sees. */
   readonly own: readonly string[]
-  readonly given: Given
+  readonly reach: Reach
   /** The mode is `yolo`: the network and the home folder are part of it. */
   readonly isOpen: boolean
 }
 
 /**
- * What a decision gives beyond the workspace. `nothing`: it was made by the mode alone. `decided`: what was judged.
- * `proposed`: the same, with what is protected and hosts that are not named, because a person is asked and sees it.
+ * How much beyond the workspace a decision opens: `nothing` (the mode alone decided), `decided` (what was judged),
+ * `proposed` (also protected paths and unnamed hosts, because a person sees them).
  */
-export type Given = 'nothing' | 'decided' | 'proposed'
+export type Reach = 'nothing' | 'decided' | 'proposed'
 
 /** What the commands of a call can reach: what was judged, and nothing else. Pure. */
 export function confinementOf(call: JudgedCall, context: ConfinementContext): Confinement {
-  const { profile, rules, given, isOpen } = context
+  const { profile, rules, reach, isOpen } = context
   const facts = factsOf(call)
-  const reads = given === 'nothing' ? [] : targetsOf(facts, 'fs.read', context)
-  const hosts = given === 'nothing' && !isOpen ? [] : hostsOf(facts, context)
+  const reads = reach === 'nothing' ? [] : targetsOf(facts, 'fs.read', context)
+  const hosts = reach === 'nothing' && !isOpen ? [] : hostsOf(facts, context)
   return {
     profile,
     reads,
-    writes: given === 'nothing' || profile === 'read-only' ? [] : targetsOf(facts, 'fs.write', context),
+    writes: reach === 'nothing' || profile === 'read-only' ? [] : targetsOf(facts, 'fs.write', context),
     hidden: hiddenFrom(call, reads, context),
     hosts: isOpen && !rules.places.limitsHosts ? 'any' : hosts,
     home: isOpen ? 'readable' : 'empty',
@@ -47,8 +48,8 @@ export function confinementOf(call: JudgedCall, context: ConfinementContext): Co
 }
 
 /**
- * What a program reaches that settings name and no call asked for: the workspace without its secrets and what rules hide,
- * and `reads`; no network and no home folder. Pure.
+ * The confinement of a program started by settings rather than by a call: the workspace without its secrets and what
+ * rules hide, and `reads`; no network and no home folder. Pure.
  */
 export function workspaceConfinement({
   rules,
@@ -75,7 +76,7 @@ function isUnknown({ shell }: JudgedCall): boolean {
   return shell !== undefined && (!shell.isWhole || shell.commands.some(({ inside }) => inside === undefined))
 }
 
-/** What both reach. A placement in `yolo` reaches the most, so the other one decides. */
+/** What both reach. If only one has the home folder of `yolo`, the other is used. */
 export function narrower(one: Placement | undefined, other: Placement | undefined): Placement | undefined {
   if (one === undefined || one === 'outside') return other ?? one
   if (other === undefined || other === 'outside') return one
@@ -131,10 +132,10 @@ export function placementText(place: GrantedPlacement): string {
 function targetsOf(
   facts: readonly EffectFact[],
   effect: 'fs.read' | 'fs.write',
-  { protect, given, root, rules }: ConfinementContext,
+  { protect, reach, root, rules }: ConfinementContext,
 ): string[] {
   const isProtected = (target: string): boolean => {
-    const found = given === 'proposed' ? undefined : protect(target)
+    const found = reach === 'proposed' ? undefined : protect(target)
     return effect === 'fs.write' ? found !== undefined : found?.read !== undefined
   }
   const targets = facts.flatMap(({ effect: own, target = '', isOutside }) =>
@@ -143,25 +144,26 @@ function targetsOf(
   return [...new Set(targets)].sort()
 }
 
-/** A pattern names no place. The system's own folders, the home folder and what holds them would be the whole machine. */
+/**
+ * Patterns are left out, and so are system folders, the home folder and the parents of home and workspace: opening one
+ * would open the whole machine.
+ */
 function isOneFolder(target: string, holders: readonly (string | undefined)[]): boolean {
   if (!target.startsWith('/') || /[*?[]|^\/(proc|sys|dev)(\/|$)/.test(target)) return false
-  return !holders.some((folder) => folder !== undefined && isIn(folder, target))
+  return !holders.some((folder) => isIn(folder, target))
 }
 
-const isIn = (path: string, folder: string): boolean => `${path}/`.startsWith(folder === '/' ? '/' : `${folder}/`)
-
 function hiddenFrom(call: JudgedCall, reads: readonly string[], context: ConfinementContext): string[] {
-  const { rules, root, given, own } = context
+  const { rules, root, reach, own } = context
   const { deniedReads, askedReads } = rules.places
   const absolute = (patterns: readonly (string | undefined)[]): string[] =>
     patterns.flatMap((pattern) => absoluteForms(pattern, root, rules.base.home))
-  // A person who is asked because of such a rule saw what is read there, and nothing of the others.
+  // A person is asked only about the files that this call reads, so files of other rules stay hidden.
   const read = askedReads.length > 0 && rules.matchAsk(call, root) ? readTargets(call, root) : []
   const isAsked = (pattern: string): boolean =>
     read.some((path) => path !== root && (isIn(pattern, path) || matchesWildcard(wildcard(pattern), path)))
   const ruled = [...absolute(deniedReads), ...absolute(askedReads).filter((pattern) => !isAsked(pattern))]
-  const named = given === 'proposed' ? readTargets(call, root) : []
+  const named = reach === 'proposed' ? readTargets(call, root) : []
   const secrets = [root, ...reads].flatMap(secretsBelow).filter((path) => !isSetting(path, root))
   const isNamed = (secret: string): boolean => named.some((path) => isIn(path, secret))
   return [...new Set([...ruled, ...own, ...(named.length === 0 ? secrets : secrets.filter((one) => !isNamed(one)))])]
@@ -185,10 +187,10 @@ const readTargets = (call: JudgedCall, root: string): string[] =>
     effect === 'fs.read' && target !== undefined ? [posix.resolve(root, target)] : [],
   )
 
-/** The hosts that it names. If it names not all of them, any, where a rule allows every host or a person is asked. */
-function hostsOf(facts: readonly EffectFact[], { rules: { places }, given }: ConfinementContext): Confinement['hosts'] {
+/** The hosts it names; or `any`, if some are unnamed and a rule allows every host or a person is asked. */
+function hostsOf(facts: readonly EffectFact[], { rules: { places }, reach }: ConfinementContext): Confinement['hosts'] {
   const hosts = facts.flatMap(({ effect, target }) => (effect === 'net' ? [target?.toLowerCase()] : []))
-  const mayBeAny = (places.allowsHosts || given === 'proposed') && !places.limitsHosts
+  const mayBeAny = (places.allowsHosts || reach === 'proposed') && !places.limitsHosts
   if (hosts.includes(undefined) && mayBeAny) return 'any'
   return [...new Set(hosts.filter((host) => host !== undefined))].sort()
 }

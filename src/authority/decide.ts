@@ -99,9 +99,8 @@ function isOneCommand({ shell }: JudgedCall): boolean {
   if (!shell) return true
   const { isWhole, obstacles, commands } = shell
   if (!isWhole || obstacles.length > 0 || commands.length !== 1) return false
-  return (
-    !commands[0]!.command.isNested && commands[0]!.command.redirects.every(({ operator }) => !operator.includes('>'))
-  )
+  const { isNested, redirects } = commands[0]!.command
+  return !isNested && redirects.every(({ operator }) => !operator.includes('>'))
 }
 
 function decidedByMode(call: JudgedCall, context: DecisionContext): Decision {
@@ -126,10 +125,13 @@ function moreAbout({ shell }: JudgedCall): string {
   return refused?.why === undefined ? '' : `; ${refused.why}`
 }
 
-/** What runs without a question runs in a sandbox, or its words settle what it reads. `yolo` alone does without. */
+/**
+ * A command that runs unasked must run in a sandbox, unless its words alone determine what it reads. Only `yolo` is
+ * exempt.
+ */
 function askedWithoutSandbox(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
-  const isQuiet = found.verdict === 'allow' && found.by !== 'grant' && context.mode !== 'yolo'
-  if (!isQuiet || !runsCommands(call) || needsNoPermission(call) || call.strict?.isStrict) return undefined
+  const isUnasked = found.verdict === 'allow' && found.by !== 'grant' && context.mode !== 'yolo'
+  if (!isUnasked || !runsCommands(call) || needsNoPermission(call) || call.strict?.isStrict) return undefined
   const missing = whyUnconfined(call, context, found)
   return missing === undefined ? undefined : { verdict: 'ask', by: 'sandbox', why: `${found.why}, but ${missing}` }
 }
@@ -144,8 +146,8 @@ const named = (verdict: Decision['verdict'], by: DecidedBy, rule: string, why: s
 })
 
 function byRules(verdict: Decision['verdict'], by: DecidedBy, words: string, rules: readonly Rule[]): Decision {
-  const named = rules.map(({ text, layer, why }) => `"${text}" (${layer})${why === undefined ? '' : `: ${why}`}`)
-  return { verdict, by, rule: rules.map(({ text }) => text).join(', '), why: `${words} ${named.join(', ')}` }
+  const quoted = rules.map(({ text, layer, why }) => `"${text}" (${layer})${why === undefined ? '' : `: ${why}`}`)
+  return { verdict, by, rule: rules.map(({ text }) => text).join(', '), why: `${words} ${quoted.join(', ')}` }
 }
 
 /** What in a call is not read-only, in words; undefined if `plan` allows it. */
@@ -155,7 +157,7 @@ function beyondPlan(call: JudgedCall, context: DecisionContext): string | undefi
   const beyond = effects.find(isBeyond)
   if (!beyond) return undefined
   const about = beyond.target === undefined ? '' : ` (${beyond.target})`
-  return `this call ${words[beyond.effect] ?? `uses ${beyond.effect}`}${about}`
+  return `this call ${effectPhrases[beyond.effect] ?? `uses ${beyond.effect}`}${about}`
 }
 
 function lineBeyondPlan(call: JudgedCall, shell: ShellFacts, context: DecisionContext): string | undefined {
@@ -164,11 +166,11 @@ function lineBeyondPlan(call: JudgedCall, shell: ShellFacts, context: DecisionCo
   const missing = whyNotConfined('read-only', context)
   if (missing !== undefined) return `${missing}; without one a line must be a single plain command: ${call.strict?.why}`
   if (!shell.isWhole) return 'this line could not be read whole'
-  const changing = shell.commands.find(({ inside }) => inside !== 'reads')
-  if (changing) {
+  const doubtful = shell.commands.find(({ inside }) => inside !== 'reads')
+  if (doubtful) {
     const why =
-      changing.why ?? (shell.obstacles.length > 0 ? `it cannot be inspected: ${shell.obstacles[0]}` : undefined)
-    return `${changing.command.words[0] ?? 'an assignment'} may do more${why === undefined ? '' : `: ${why}`}`
+      doubtful.why ?? (shell.obstacles.length > 0 ? `it cannot be inspected: ${shell.obstacles[0]}` : undefined)
+    return `${doubtful.command.words[0] ?? 'an assignment'} may do more${why === undefined ? '' : `: ${why}`}`
   }
   const written = factsOf(call).find(({ effect }) => effect === 'fs.write' || effect === 'schedule.write')
   return written && `this line writes${written.target === undefined ? '' : ` (${written.target})`}`
@@ -178,7 +180,7 @@ const isBeyond = ({ effect }: EffectFact): boolean => changing.includes(effect) 
 
 const changing: readonly string[] = ['fs.write', 'exec', 'schedule.write', 'unknown']
 
-const words: Readonly<Record<string, string>> = {
+const effectPhrases: Readonly<Record<string, string>> = {
   'fs.write': 'writes',
   exec: 'runs something',
   'schedule.write': 'changes when an agent is woken',

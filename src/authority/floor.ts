@@ -8,18 +8,20 @@ import { type Protect, protection } from './rules/protected-paths.ts'
 
 /** Calls that need an approval in every mode, whatever allowed them. Returns a decision that replaces `found`. */
 export function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
-  const hurt = whyProtected(call, context)
-  const isLeaving = call.isOutside === true && hasSandbox(context)
-  if (hurt !== undefined)
-    return isLeaving ? floorDecision(`${leaves}, and ${hurt}`, context, 'outside') : floorDecision(hurt, context)
-  if (isLeaving && found.by !== 'grant') return granted(call, context) ?? askedToLeave(context, found)
+  const protectedReason = whyProtected(call, context)
+  const asksOutside = call.isOutside === true && hasSandbox(context)
+  if (protectedReason !== undefined)
+    return asksOutside
+      ? floorDecision(`${leaves}, and ${protectedReason}`, context, 'outside')
+      : floorDecision(protectedReason, context)
+  if (asksOutside && found.by !== 'grant') return granted(call, context) ?? askedToLeave(context, found)
   const changed = whyChanged(call)
-  const isQuiet = found.verdict === 'allow' && found.by !== 'grant'
-  const doubt = changed === undefined && isQuiet ? whyUncertain(call, context, found) : undefined
+  const isUnasked = found.verdict === 'allow' && found.by !== 'grant'
+  const doubt = changed === undefined && isUnasked ? whyUncertain(call, context, found) : undefined
   const why = changed ?? doubt
   if (why === undefined) return undefined
-  // A grant for this call overrides what is asked here, and nothing else: the person saw the same information.
-  const before = isIdentifiable(call) ? granted(call, context) : undefined
+  // A grant replaces only the question asked here, never another decision.
+  const before = hasKnownDefinition(call) ? granted(call, context) : undefined
   if (before) return found.verdict === 'allow' ? before : undefined
   return { ...floorDecision(why, context), ...(changed !== undefined && { rule: changedDefinition }) }
 }
@@ -50,8 +52,8 @@ function whyChanged({ origin }: JudgedCall): string | undefined {
   return 'the server changed what this tool says about itself since it was accepted'
 }
 
-/** Without a digest a grant may belong to the old or to the new definition. */
-const isIdentifiable = ({ origin }: JudgedCall): boolean => origin.isChanged !== true || origin.digest !== undefined
+/** Without a digest it is not known whether a grant was for the old or the new definition. */
+const hasKnownDefinition = ({ origin }: JudgedCall): boolean => origin.isChanged !== true || origin.digest !== undefined
 
 function whyProtected(call: JudgedCall, context: DecisionContext): string | undefined {
   const { protect = protection } = context
@@ -59,15 +61,18 @@ function whyProtected(call: JudgedCall, context: DecisionContext): string | unde
   if (call.shell?.catastrophe !== undefined && !(isEnforced && call.shell.isHarmlessInside))
     return call.shell.catastrophe
   for (const fact of factsOf(call)) {
-    if (isEnforced && !isDeeper(fact, context)) continue
+    if (isEnforced && !isBelowUnprotectedTop(fact, context)) continue
     const found = protectedFact(fact, protect)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/** A sandbox protects names at the top of the workspace, and repositories: a name in a subfolder is known from the words alone. */
-function isDeeper(
+/**
+ * A sandbox protects only protected names at the top of the workspace (and repositories). One in a subfolder must be
+ * found in the words of the line.
+ */
+function isBelowUnprotectedTop(
   { effect, target, isOutside }: EffectFact,
   { root = '/', protect = protection }: DecisionContext,
 ): boolean {

@@ -41,10 +41,10 @@ export function createGate(
   const sessionIds = sessionChain(run)
   const prepare = (tool: ToolDef, { input, effects }: Pick<Gate, 'input' | 'effects'>): Promise<JudgedCall> =>
     prepareCall({ tool, input, effects }, workspace, reader.read)
-  const askerOf = async (callId: string, call: JudgedCall): Promise<CallScope> => {
+  const scopeOf = async (callId: string, call: JudgedCall): Promise<CallScope> => {
     const { root: project, realRoot } = workspace
-    const asker = { callId, sessionIds, project, realProject: (await realRoot?.()) ?? project }
-    return mayRunCommands(call) ? { ...asker, sandbox: await workspace.sandbox() } : asker
+    const scope = { callId, sessionIds, project, realProject: (await realRoot?.()) ?? project }
+    return mayRunCommands(call) ? { ...scope, sandbox: await workspace.sandbox() } : scope
   }
   const askForApproval = createApprovals({
     parts,
@@ -52,7 +52,7 @@ export function createGate(
     workspace,
     sessionId: sessionIds[0],
     prepare,
-    judge: async (call, id) => authority.judge(call, await askerOf(id, call)),
+    judge: async (call, id) => authority.judge(call, await scopeOf(id, call)),
   })
 
   return async (ctx) => {
@@ -61,7 +61,7 @@ export function createGate(
     if (!tool || ctx.rejected !== undefined) return undefined
     const judged = await judge(ctx, tool)
     const { verdict, by, why, code = 'ApprovalDenied', confinement, edits } = judged.decision
-    // Edits that a hook denied stay denied. Those of an earlier answer do too, unless the person has answered again.
+    // Edits that a hook denied stay denied. Denials from an earlier answer also stay, unless the person answered again.
     if (verdict === 'allow' && by === 'person')
       Object.assign(ctx, {
         editDecisions: narrowerEdits(ctx.editDecisions === ctx.approval?.edits ? undefined : ctx.editDecisions, edits),
@@ -94,10 +94,10 @@ export function createGate(
     const { callId } = ctx
     const proposal = { tool: call.tool, proposalId: callId, input: call.input }
     const stage = call.gated ? await options.stateMachine?.judge(proposal) : undefined
-    const asker: CallScope = { ...(await askerOf(callId, call)), ...(stage && { stage }) }
+    const scope: CallScope = { ...(await scopeOf(callId, call)), ...(stage && { stage }) }
     // If the files changed while the person was deciding, the person is asked about the new content.
     for (let round = 0; round < maxApprovalRounds; round++) {
-      const decision = await currentDecision(call, asker)
+      const decision = await currentDecision(call, scope)
       // If a hook answered instead of the tool, the tool does not run, and no approval is needed.
       if (decision.verdict !== 'ask' || ctx.result !== undefined) return { call, decision }
       const begun = run.log.transcript.lastStartOf(callId)
@@ -116,7 +116,7 @@ export function createGate(
       if (isAllowed && digest !== (await currentDigest())) continue
       await remember?.()
       if (!isAllowed) return { call, ...approved }
-      const again = await authority.judge(call, asker)
+      const again = await authority.judge(call, scope)
       if (again.verdict === 'deny') return { call, decision: again }
       const checkAgain = async (): Promise<void> => {
         if (digest !== (await currentDigest())) throw new CodedError('ToolTerminal/ApprovalOutdated', changedSince)
@@ -127,20 +127,20 @@ export function createGate(
   }
 
   /** Judges with current grants. A grant whose files changed is revoked. */
-  async function currentDecision(call: JudgedCall, asker: CallScope): Promise<Decision> {
-    const decision = await authority.judge(call, asker)
+  async function currentDecision(call: JudgedCall, scope: CallScope): Promise<Decision> {
+    const decision = await authority.judge(call, scope)
     if (decision.by !== 'grant') return decision
     await grants.load() // another process may have revoked it
     const wanted = runsCommands(call) ? (decision.confinement ?? 'outside') : undefined
-    const grant = grants.find(grantIdentity(call, asker, wanted))
-    if (!grant) return authority.judge(call, asker)
-    if (grant.rule !== undefined && !asker.obeyedFiles)
-      return currentDecision(call, { ...asker, obeyedFiles: await presentFiles(boundFiles(call), workspace) })
+    const grant = grants.find(grantIdentity(call, scope, wanted))
+    if (!grant) return authority.judge(call, scope)
+    if (grant.rule !== undefined && !scope.obeyedFiles)
+      return currentDecision(call, { ...scope, obeyedFiles: await presentFiles(boundFiles(call), workspace) })
     if (!grant.bound) return decision
     const now = await digestsOf(Object.keys(grant.bound), workspace)
     if (Object.entries(grant.bound).every(([path, digest]) => now[path] === digest)) return decision
     await grants.revoke((one) => isSameGrant(one, grant))
-    return currentDecision(call, asker) // by another grant, perhaps, whose files may have changed too
+    return currentDecision(call, scope) // by another grant, perhaps, whose files may have changed too
   }
 
   /** Guards may refuse an allowed call, whatever allowed it. */

@@ -35,7 +35,7 @@ export function factsOf({ effects, shell }: Pick<JudgedCall, 'effects' | 'shell'
   return shell ? [...effects, ...shell.commands.flatMap((command) => command.effects)] : effects
 }
 
-/** What a line is without a sandbox: strict, unless there is a reason. */
+/** A line is strict unless `why` says why not. */
 export function strictness(why: string | undefined): NonNullable<JudgedCall['strict']> {
   return why === undefined ? { isStrict: true } : { isStrict: false, why }
 }

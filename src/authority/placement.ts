@@ -1,19 +1,19 @@
 import type { Decision } from '../core/authority.ts'
 import type { Confinement, SandboxProfile } from '../core/execution.ts'
-import { confinementOf, type Given, type Placement, profileOf } from './confinement.ts'
+import { confinementOf, type Placement, profileOf, type Reach } from './confinement.ts'
 import type { DecisionContext } from './decision-context.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { isReadingLine } from './reading-line.ts'
 import { protection } from './rules/protected-paths.ts'
 
-/** Adds what the commands of the call can reach: the last decision, and no part of whether it may run. */
+/** Adds what the commands of the call can reach. Decided last; does not affect whether the call may run. */
 export function placed(call: JudgedCall, context: DecisionContext, decision: Decision): Decision {
   if (decision.verdict === 'deny' || decision.confinement !== undefined) return decision
-  const confinement = confinedTo(call, context, givenBy(call, context, decision))
+  const confinement = confinedTo(call, context, reachOf(call, context, decision))
   return confinement ? { ...decision, confinement } : decision
 }
 
-function givenBy(call: JudgedCall, { mode }: DecisionContext, { verdict, by }: Decision): Given {
+function reachOf(call: JudgedCall, { mode }: DecisionContext, { verdict, by }: Decision): Reach {
   // What a grant covers, a person saw.
   if (verdict === 'ask' || by === 'grant') return 'proposed'
   const isByMode = by === 'mode-gate' && (mode === 'yolo' || isReadingLine(call, mode))
@@ -21,23 +21,23 @@ function givenBy(call: JudgedCall, { mode }: DecisionContext, { verdict, by }: D
 }
 
 /** What the commands of the call can reach in a sandbox; undefined if it runs none, or there is none that fits. */
-function confinedTo(call: JudgedCall, context: DecisionContext, given: Given): Confinement | undefined {
+function confinedTo(call: JudgedCall, context: DecisionContext, reach: Reach): Confinement | undefined {
   const { mode, rules, root, protect = protection, sandbox, own = [] } = context
   if (!mayRunCommands(call) || root === undefined || !sandbox) return undefined
   // A wider one is better than none.
-  const wanted = [neededProfile(call, context, given), 'workspace-write'] as const
+  const wanted = [neededProfile(call, context, reach), 'workspace-write'] as const
   const profile = wanted.find((one) => sandbox.profiles.includes(one))
-  return profile && confinementOf(call, { profile, rules, root, protect, given, own, isOpen: mode === 'yolo' })
+  return profile && confinementOf(call, { profile, rules, root, protect, reach, own, isOpen: mode === 'yolo' })
 }
 
-function neededProfile(call: JudgedCall, { mode }: DecisionContext, given: Given): SandboxProfile {
+function neededProfile(call: JudgedCall, { mode }: DecisionContext, reach: Reach): SandboxProfile {
   if (mode === 'yolo') return 'workspace-write'
-  return given === 'nothing' ? 'read-only' : profileOf(call)
+  return reach === 'nothing' ? 'read-only' : profileOf(call)
 }
 
 /** Why the call cannot run in the sandbox that the decision needs, in words; undefined if it can. */
 export function whyUnconfined(call: JudgedCall, context: DecisionContext, decision: Decision): string | undefined {
-  return whyNotConfined(neededProfile(call, context, givenBy(call, context, decision)), context)
+  return whyNotConfined(neededProfile(call, context, reachOf(call, context, decision)), context)
 }
 
 /** Why there is no such sandbox, in words; undefined if there is one. */
@@ -50,7 +50,10 @@ export function whyNotConfined(profile: SandboxProfile, { sandbox }: DecisionCon
 export const hasSandbox = ({ sandbox }: DecisionContext): boolean =>
   sandbox !== undefined && sandbox.profiles.length > 0
 
-/** Whether the sandbox enforces the floor, whatever the line says: it protects all but the rest of the workspace. */
+/**
+ * Whether the sandbox itself protects the protected paths, so that the line need not be judged for them. It does not
+ * protect files deeper in the workspace.
+ */
 export const isFloorEnforced = ({ shell, isOutside }: JudgedCall, { mode, sandbox }: DecisionContext): boolean =>
   mode === 'yolo' && shell !== undefined && !isOutside && sandbox?.profiles.includes('workspace-write') === true
 

@@ -66,7 +66,7 @@ export async function prepareCall(
     gated: tool.gated !== false || isForeign(origin) || origin.isChanged === true,
     input,
     key,
-    effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
+    effects: await effectFacts(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
     ...(shell && { shell, cwd, strict: await strictnessOf(shell, cwd, workspace) }),
     ...(shell && cwd !== posix.resolve(workspace.root) && { startsElsewhere: true as const }),
     ...(line?.isOutside === true && { isOutside: true as const }),
@@ -77,7 +77,7 @@ export async function prepareCall(
 
 const hugeLine = 65_536
 
-/** What a line is without a sandbox. One that hides the files of the user leaves only the words to be judged. */
+/** Whether the line is safe without a sandbox. If one hides the user's files, only the line's words need judging. */
 async function strictnessOf(
   shell: ShellFacts,
   cwd: string,
@@ -105,7 +105,7 @@ function keyOf(tool: ToolDef, input: AskedCall['input']): string {
   return tool.deriveApprovalKey ? approvalKeyOf(tool, input) : `sha256:${digestOfJson(input)}`
 }
 
-async function factsOf(
+async function effectFacts(
   tool: ToolDef,
   input: AskedCall['input'],
   key: string,

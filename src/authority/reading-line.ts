@@ -12,7 +12,7 @@ export function isReadingLine({ shell, effects, origin }: JudgedCall, mode: Secu
   if (!shell.commands.every(isKnown)) return false
   const ofLine = shell.commands.flatMap((command) => command.effects)
   const count = (facts: readonly EffectFact[]): number => facts.filter(isUnnamed).length
-  // A tool that declares more than its line may do more than the sandbox can withhold.
+  // If the tool declares effects its line does not have, they may bypass the sandbox.
   return [...effects, ...ofLine].every(isWithheld) && count(effects) <= count(ofLine)
 }
 

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, lstat, realpath, stat } from 'node:fs/promises'
 import { posix } from 'node:path'
+import { isIn } from '../platform/is-in.ts'
 import type { CommandFacts } from '../shell/shell-facts.ts'
 import { isBuiltin, showsContent, strictProgramOf } from '../shell/strict-table.ts'
 
@@ -86,5 +87,3 @@ async function whyNotPlain(
   if (!info?.isFile()) return `${word} is no plain file`
   return info.nlink > 1 ? `${word} has a second name, which may lie outside the workspace` : undefined
 }
-
-const isIn = (path: string, folder: string): boolean => `${path}/`.startsWith(folder === '/' ? '/' : `${folder}/`)

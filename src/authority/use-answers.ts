@@ -9,8 +9,8 @@ export function useAnswers(run: Run, used: UsedAnswers) {
   const open = new Map<string, string>()
   return {
     /**
-     * The use is recorded after the start was logged: a crash before that leaves a call that may still run, a crash after
-     * it one that has started, and the log says so.
+     * The use is recorded after the start was logged. After a crash before this point the call may still run; after a
+     * later crash the log shows that it has started.
      */
     bind(ctx: HookContexts['tool:gate'], { decision }: Judged): void {
       const { callId, tool } = ctx
@@ -19,7 +19,7 @@ export function useAnswers(run: Run, used: UsedAnswers) {
       const attempt = nextAttempt(run, callId)
       ctx.beforeTool = async () => {
         await used.use({ sessionId, mac, attempt })
-        // Any other tool may run again after a crash between its result and the entry of that in the log.
+        // Other tools may run again if the process dies before their result is logged, so their answer stays valid.
         if ((tool?.replay ?? 'opaque') === 'opaque') open.set(callId, mac)
       }
     },

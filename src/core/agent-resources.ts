@@ -42,7 +42,7 @@ export class AgentResources {
 
   /** The next run waits for `work`, even if it fails. */
   waitFor(work: Promise<unknown>): void {
-    this.#earlierWork = work.catch(() => {})
+    this.#earlierWork = Promise.all([this.#earlierWork, work.catch(() => {})])
   }
 
   async warmup(): Promise<void> {

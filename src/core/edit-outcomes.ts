@@ -13,8 +13,8 @@ export interface EditDecision {
 export type EditOutcome = NonNullable<ReturnType<typeof parseEditOutcomesFromResult>>[number]
 
 /**
- * The input of a call with the decisions about its edits, as its tool gets it. Only the pipeline may add them. The
- * field has the seed's name, `_outcomes`: an `EditOutcome` is known only after the tool has run.
+ * The input of a call with the decisions about its edits, as its tool gets it. Only the pipeline may add them. Despite
+ * its name, `_outcomes` holds decisions: an `EditOutcome` is known only after the tool has run.
  */
 export function withEditDecisions<Input extends object>(
   input: Input,

@@ -54,7 +54,7 @@ interface StepOutcome {
   readonly suspendReason?: string
 }
 
-/** In place of a step, for a run that begins with nothing to answer. With `isModelDone`, follow-ups are delivered too. */
+/** Stands for the previous step of a run that starts with nothing to answer; `isModelDone` lets follow-ups through. */
 const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
 /** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */

@@ -55,7 +55,10 @@ export type ObjectText =
       /** The source text of each property's value; empty if `JSON.stringify` writes all of them the same. */
       readonly sources: ReadonlyMap<string, string>
       readonly isJson: boolean
-      /** The text can be restored from the value: all numbers are written as JavaScript writes them. A text property needs `3.10`, not `3.1`. */
+      /**
+       * The text can be restored from the value: all numbers are written as JavaScript writes them. Otherwise `raw` is
+       * kept, because a string property needs `3.10`, not `3.1`.
+       */
       readonly isComplete: boolean
       readonly problem?: undefined
     }

@@ -1,3 +1,4 @@
+import type { ToolOrigin } from './authority.ts'
 import { type Cancellation, orCancelled } from './cancellation.ts'
 import { countEdits, readEditDecisions } from './edit-outcomes.ts'
 import { messageOf } from './errors.ts'
@@ -46,7 +47,10 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   if (isDenied) Object.assign(context, { block: true, reason: context.reason || denial }) // no handler can undo a denial
   if (context.editDecisions && !context.block) Object.assign(context, checkedEdits(context, tool, callInfo))
   if (context.block) return context
-  if (context.halt) await requestApproval(run, callInfo, tool, context.halt)
+  const { halt } = context
+  // The log freezes the request, which belongs to the handler.
+  const request = copyJson(halt?.request)
+  if (halt) await requestApproval(run, callInfo, tool && originOf(tool), { ...halt, request })
   else run.tools.counts.add(call.name)
   return context
 }
@@ -65,7 +69,7 @@ function gateContext(run: Run, { call, tool, callInfo, validation }: PreparedCal
   const context: GateResult = { ...facts, block: false, reason: '' }
   // Read-only, so that no handler can change what the next one sees.
   for (const field in facts) Object.defineProperty(context, field, { writable: false, configurable: false })
-  if (approval?.decision === 'deny') Object.assign(context, { block: true, reason: denialBy(approval) })
+  if (approval?.decision === 'deny') Object.assign(context, { block: true, reason: denialReason(approval) })
   if (approval?.decision === 'allow' && approval.edits) context.editDecisions = approval.edits
   return context
 }
@@ -110,20 +114,18 @@ function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { hal
   return { halt: { reason, digest, ...(request !== undefined && { request }), ...(signature && { signature }) } }
 }
 
-function denialBy({ by, note = [] }: Approval): string {
+function denialReason({ by, note = [] }: Approval): string {
   const text = textOf({ role: 'user', content: note })
   return text === '' ? `denied by ${by}` : `denied by ${by}: ${text}`
 }
 
 /** Logs an approval request, which can be answered from any process. An equal request is not logged again. */
-async function requestApproval(
+export async function requestApproval(
   { log }: Run,
-  callInfo: ToolHookContext,
-  tool: ToolDef | undefined,
-  halt: Halt,
+  { callId, name, input, parentCallId }: Pick<ToolHookContext, 'callId' | 'name' | 'input' | 'parentCallId'>,
+  origin: ToolOrigin | undefined,
+  { reason, request, digest = callId, signature: wantedSignature }: Halt,
 ): Promise<void> {
-  const { callId, name, input, parentCallId } = callInfo
-  const { reason, request, digest = callId, signature: wantedSignature } = halt
   const logged = log.transcript.approvals.get(callId)
   const isAsked = logged?.type === 'approval_requested' && logged.digest === digest
   if (isAsked && logged.signature?.keyId === wantedSignature?.keyId) return
@@ -132,9 +134,9 @@ async function requestApproval(
     callId,
     digest,
     ...(typeof reason === 'string' && { reason }),
-    ...(request !== undefined && { request: copyJson(request) }),
+    ...(request !== undefined && { request }),
     ...(wantedSignature && { signature: wantedSignature }),
-    ...(tool && { origin: originOf(tool) }),
+    ...(origin && { origin }),
     // The turn of the model contains the model's own calls. A nested call is logged nowhere else before it starts.
     ...(parentCallId !== undefined && { call: { name, input } }),
   })

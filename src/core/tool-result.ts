@@ -188,8 +188,7 @@ const didNotRun = 'before this call began; it did not run'
 export const syntheticText = {
   aborted: `${runStoppedText} ${didNotRun}`,
   skipped: 'Skipped: the user sent a new message',
-  unknown:
-    'Interrupted: the process stopped while this call ran. Its effects may or may not have happened; check before repeating it.',
+  unknown: interruptedText(processLeftText, {}),
 } as const satisfies Partial<Record<CallOutcome, string>>
 
 /** A result for a call that has none, so that no call stays unanswered. `note` is appended to the text. */

@@ -167,7 +167,7 @@ export interface WaitHistogram {
   readonly sumMs: number
 }
 
-/** A worker, as it last told of itself. */
+/** A worker, as it last announced itself. */
 export interface WorkerInfo {
   readonly id: string
   /** Identifies its process in logs: `processId` of `run_started` entries. */
@@ -184,7 +184,7 @@ export interface WorkerInfo {
 }
 
 export interface FleetStatus {
-  /** Workers that told of themselves in the last 15 seconds. */
+  /** Workers that announced themselves in the last 15 seconds. */
   readonly workers: readonly WorkerInfo[]
   /** Sessions of each status but `idle`, counted up to 1000. */
   readonly sessions: Readonly<Record<Exclude<SessionStatus, 'idle'>, number>>

@@ -18,17 +18,17 @@ export interface OtherJob {
 }
 
 /**
- * After so many deaths among others, in runs in which it made no progress, a session is a suspect. A run that has made
- * progress says nothing against its session, so few innocent ones get here, where they wait until they can run alone.
+ * A session is a suspect after this many crashes that it shared with other sessions, without making progress. (Progress
+ * clears it, so few innocent sessions become suspects.) Suspects wait until they can run alone.
  */
 const maxDeaths = 3
-/** So often a suspect is left to a worker that has nothing else to do. */
+/** How many times a suspect is left to an idle worker first. */
 const maxTries = 2
 /** How long the other runs of a worker may go on before they are left to other workers: it claims nothing meanwhile. */
 const graceMs = 3000
 /** How long they may take to end then. If one does not, such as a tool that ignores its cancellation, the suspect waits. */
 const leaveMs = 5000
-/** Of so many suspects the tries are remembered. */
+/** The maximum number of suspects whose tries are kept. */
 const maxSuspects = 1000
 
 /**
@@ -54,7 +54,7 @@ export class Quarantine {
     const { id, suspicions = 0, attention } = summary
     if (this.#alone !== undefined) return false
     const deaths = suspicions + (attention === 'owner_died' ? 1 : 0) // the last one is not in its log yet
-    if (suspicions === 0 || deaths < maxDeaths) return true
+    if (deaths < maxDeaths) return true
     const tries = this.#tries.get(id) ?? 0
     const running = others().filter(({ isRunning }) => isRunning)
     if (running.some(({ canLeave }) => !canLeave)) return false

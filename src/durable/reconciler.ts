@@ -18,13 +18,13 @@ interface ReconcilerOptions {
 
 const everyMs = 5000
 const pageSize = 100
-/** A look reads at most so many pages, and wakes about so many sessions; the next one goes on from there. */
+/** Limits per look, the second one approximate; the next look continues where this one stopped. */
 const maxPages = 20
 const maxWakes = 300
-/** A session that no run could help is checked again after so many looks: the store does not tell of a message that came since. */
+/** A session that no run could help is rechecked after this many looks: a new message may not change its summary. */
 const recheckAfter = 12
-/** A worker without a free slot looks at every sixth time. */
-const whenFull = 6
+/** A worker without a free slot checks the sessions at every sixth look. */
+const looksPerCheckWhenFull = 6
 
 /** Finds the sessions that need attention and have no job: their job was lost, their worker died, or no wake was sent. */
 export class Reconciler {
@@ -33,7 +33,7 @@ export class Reconciler {
   readonly #hopeless = new Map<string, { readonly known: string; readonly look: number }>()
   /** Sessions with a message that were seen for the first time: their job is probably on its way. */
   #new = new Set<string>()
-  /** Those of the pass over all sessions before this one, which may have taken several looks. */
+  /** `#new` of the previous full pass, which may have taken several looks. */
   #newBefore: ReadonlySet<string> = new Set()
   #cursor: string | undefined
   #looks = 0
@@ -69,7 +69,7 @@ export class Reconciler {
   async #look(): Promise<void> {
     const { isFull, alsoLook } = this.#options
     this.#looks++
-    if (!isFull() || this.#looks % whenFull === 1) await this.#lookAtSessions()
+    if (!isFull() || this.#looks % looksPerCheckWhenFull === 1) await this.#lookAtSessions()
     if (!this.#isStopped) await alsoLook()
   }
 

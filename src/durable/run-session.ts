@@ -44,7 +44,7 @@ export interface SessionRun {
 
 /** How long a worker that does not beat keeps its sessions. It beats three times as often. */
 const leaseMs = 8000
-/** When a session is looked at again that another process holds, or that has to run alone. */
+/** The delay before looking again at a session that is held elsewhere or must run alone. */
 export const againMs = 1000
 /** How long a kind may take to open an agent. */
 const maxOpenMs = 300_000
@@ -58,12 +58,13 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   const { attention, status, tenant, kind = job.kind } = summary
   const wake = (inMs = 0, isUrgent = false): Promise<void> =>
     dispatcher.wake(id, { kind, tenant: tenant ?? '', isUrgent, ...(inMs > 0 && { at: clock.now() + inMs }) })
-  // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
+  // The holder normally takes the inbox. Look again if it may be ending (messages remain) or dead (an earlier attempt
+  // of this job lapsed).
   const lookAgain = async (): Promise<void> => {
     if (job.attempt > 1 || (await inboxOf(store, id, summary.head)).length > 0) await wake(againMs)
   }
   if (summary.isHeld) return lookAgain()
-  // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
+  // With no attention there is nothing to do. Mail alone starts no run while a call waits: the answer will deliver it.
   if (!attention || (status === 'waiting' && attention === 'mail')) return
   const open = kinds[kind]
   if (!open || context.signal.aborted) return wake() // the job named another kind, or the worker is leaving
@@ -96,7 +97,7 @@ async function runAgent(
   const { tenant } = summary
   const fail = async (cause: unknown): Promise<void> => {
     onError(new Error(`Session "${id}" could not be worked on: ${messageOf(cause)}`, { cause }))
-    // What the host says may be about its machine.
+    // The host's error may reveal details of its machine, so a tenant does not see it.
     await recordFailure(
       store,
       id,

@@ -7,15 +7,15 @@ import type { PostgresStore } from '../sessions/postgres-store.ts'
 import type { WorkerInfo } from './fleet.ts'
 import { onOwnTable } from './own-table.ts'
 
-/** What workers tell of themselves, for people and for servers that look for the worker of a session. Nothing depends on it. */
+/** What workers announce, for people and for servers that look for the worker of a session. Nothing depends on it. */
 export interface WorkerDirectory {
-  tell(worker: Omit<WorkerInfo, 'beatAt'>): Promise<void>
+  announce(worker: Omit<WorkerInfo, 'beatAt'>): Promise<void>
   remove(id: string): Promise<void>
-  /** Those that told of themselves lately, the oldest first. */
+  /** Those that announced themselves lately, the oldest first. */
   list(): Promise<readonly WorkerInfo[]>
 }
 
-/** A worker that has not told of itself for so long is not listed. */
+/** A worker that has not announced itself for so long is not listed. */
 const staleMs = 15_000
 /** After this time its row is removed. */
 const forgottenMs = 3_600_000
@@ -32,7 +32,7 @@ function inMemory(store: SessionStore, clock: Clock): WorkerDirectory {
   const workers = known.get(store) ?? new Map<string, WorkerInfo>()
   known.set(store, workers)
   return {
-    async tell(worker) {
+    async announce(worker) {
       workers.set(worker.id, { ...worker, beatAt: clock.now() })
     },
     async remove(id) {
@@ -49,7 +49,7 @@ function inPostgres(name: string, run: NonNullable<ReturnType<typeof queryOf>>):
   const query = onOwnTable(run, name, `create table if not exists ${table} (${columns})`)
 
   return {
-    async tell(worker) {
+    async announce(worker) {
       await query(
         `with old as (delete from ${table} where beat < ${now} - ${forgottenMs})
         insert into ${table} (id, beat, info) values ($1, ${now}, $2)

@@ -1,6 +1,6 @@
 import type { Session, SessionSummary } from '../core/store.ts'
 import { isProgress } from '../core/transcript.ts'
-import { sleep } from '../core/waiting.ts'
+import { sleep, within } from '../core/waiting.ts'
 import { thisProcessId } from '../sessions/leased-log.ts'
 import type { Job } from './dispatcher.ts'
 import type { FleetOptions, KindRequest, Worker, WorkerStatus, WorkOptions } from './fleet.ts'
@@ -30,14 +30,15 @@ export interface WorkerParts
 interface Running {
   readonly job: Job
   run?: SessionRun
+  isLeft?: true
   done: Promise<void>
 }
 
-/** How often jobs are claimed without a wake: a notice may be lost. */
+/** The polling interval, in case a wake is lost. */
 const pollMs = 2000
 const beatMs = 5000
-/** While jobs run, those that end or come within this time are settled and claimed together. */
-const turnMs = 20
+/** While jobs run, settling and claiming are batched over this time. */
+const batchMs = 20
 /** How long runs that were left may take to end; a tool may ignore that it was cancelled. */
 const leaveMs = 10_000
 
@@ -50,7 +51,7 @@ export class FleetWorker implements Worker {
   readonly #running = new Set<Running>()
   readonly #settling: Job[] = []
   readonly #leaving = new AbortController()
-  readonly #hurry = new AbortController()
+  readonly #delays = new AbortController()
   readonly #timers = new Set<() => void>()
   readonly #context: FleetWorkContext
   readonly #reconciler: Reconciler
@@ -59,11 +60,11 @@ export class FleetWorker implements Worker {
   readonly #counts = { claimed: 0, done: 0, runs: 0, takeovers: 0, failures: 0, left: 0 }
   readonly #startedAt: number
   #state: WorkerStatus['state'] = 'working'
-  #isWanted = false
-  #isTurning = false
-  #turning: Promise<void> = Promise.resolve()
+  #isPassWanted = false
+  #isPassing = false
+  #passing: Promise<void> = Promise.resolve()
   #draining: Promise<void> | undefined
-  #telling: Promise<void> = Promise.resolve()
+  #announcing: Promise<void> = Promise.resolve()
 
   constructor(parts: WorkerParts) {
     const { store, dispatcher, clock, onError, options, kinds, works } = parts
@@ -72,7 +73,7 @@ export class FleetWorker implements Worker {
     this.#kinds = [...(options.kinds ?? Object.keys(kinds)), ...works.map(({ kind }) => kind)]
     this.#startedAt = clock.now()
     this.#context = { worker: this.id, store, dispatcher, clock, onError, signal: this.#leaving.signal }
-    this.#quarantine = new Quarantine({ clock, onChange: () => this.#turn() })
+    this.#quarantine = new Quarantine({ clock, onChange: () => this.#settleAndClaim() })
     this.#reconciler = new Reconciler({
       ...{ store, clock, onError },
       isFull: () => this.#free() === 0,
@@ -80,14 +81,14 @@ export class FleetWorker implements Worker {
       wake: (summary) => parts.wake(summary),
       alsoLook: () => this.#reconcileWorks(),
     })
-    const stopListening = dispatcher.onWake?.(() => this.#turn())
+    const stopListening = dispatcher.onWake?.(() => this.#settleAndClaim())
     if (stopListening) this.#timers.add(stopListening)
-    this.#every(pollMs, async () => this.#turn())
+    this.#every(pollMs, async () => this.#settleAndClaim())
     this.#every(dispatcher.extendEveryMs, () => this.#extend())
-    this.#every(beatMs, () => this.#tell())
-    this.#tell()
+    this.#every(beatMs, () => this.#announce())
+    this.#announce()
     this.#reconciler.start()
-    this.#turn()
+    this.#settleAndClaim()
   }
 
   session(sessionId: string): Session | undefined {
@@ -109,36 +110,35 @@ export class FleetWorker implements Worker {
   }
 
   close(): Promise<void> {
-    this.#hurry.abort()
+    this.#delays.abort()
     return this.drain({ graceMs: 0 })
   }
 
   async #drain(graceMs: number): Promise<void> {
     const { clock, works, directory, onError } = this.#parts
     this.#state = 'draining'
-    this.#tell()
+    this.#announce()
     const looking = this.#reconciler.stop() // it may be in the middle of a look at a store that does not answer
-    if (graceMs > 0) await Promise.race([this.#allDone(), sleep(graceMs, { clock, signals: [this.#hurry.signal] })])
+    if (graceMs > 0) await Promise.race([this.#allDone(), sleep(graceMs, { clock, signals: [this.#delays.signal] })])
     this.#leaving.abort()
-    for (const { run } of this.#running) this.#leave(run)
+    for (const running of this.#running) this.#leave(running)
     const stopping = Promise.allSettled(works.map((work) => work.stop?.(this.#context)))
-    const late = new AbortController()
-    const done = Promise.all([this.#allDone(), stopping, looking])
-    await Promise.race([done, sleep(leaveMs, { clock, signals: [late.signal] })])
-    late.abort()
-    this.#hurry.abort()
-    this.#turn()
-    await this.#turning
+    await within(leaveMs, Promise.all([this.#allDone(), stopping, looking]), () => undefined, clock)
+    this.#delays.abort()
+    this.#settleAndClaim()
+    await this.#passing
     for (const cancel of this.#timers) cancel()
     this.#state = 'closed'
-    await this.#telling
+    await this.#announcing
     await directory.remove(this.id).catch((cause) => onError(new Error('The worker is still listed', { cause })))
     this.#parts.onClosed()
   }
 
-  #leave(run: SessionRun | undefined): void {
+  #leave(running: Running): void {
+    const { run, isLeft } = running
     if (!run) return
-    this.#counts.left++
+    if (!isLeft) this.#counts.left++ // the quarantine may have left it before
+    running.isLeft = true
     run.leave().catch((cause) => this.#parts.onError(new Error(`A run of ${run.session.id} was not left`, { cause })))
   }
 
@@ -150,19 +150,19 @@ export class FleetWorker implements Worker {
     return this.#state === 'working' && this.#quarantine.alone === undefined ? this.#slots - this.#running.size : 0
   }
 
-  /** Settles and claims jobs; several calls meanwhile cause one more turn, so that one statement serves many. */
-  #turn(): void {
-    this.#isWanted = true
-    if (this.#isTurning) return
-    this.#isTurning = true
-    this.#turning = this.#turns()
+  /** Settles and claims jobs. Calls made while a pass runs cause just one more pass. */
+  #settleAndClaim(): void {
+    this.#isPassWanted = true
+    if (this.#isPassing) return
+    this.#isPassing = true
+    this.#passing = this.#runPasses()
   }
 
-  async #turns(): Promise<void> {
+  async #runPasses(): Promise<void> {
     const { dispatcher, limits, onError } = this.#parts
     try {
-      while (this.#isWanted) {
-        this.#isWanted = false
+      while (this.#isPassWanted) {
+        this.#isPassWanted = false
         const settled = this.#settling.splice(0)
         if (settled.length > 0)
           await dispatcher.settle(settled).catch((error) => {
@@ -173,12 +173,12 @@ export class FleetWorker implements Worker {
         if (free <= 0) continue
         const claim = { kinds: this.#kinds, tenantLimits: limits.tenants ?? {} }
         for (const job of await dispatcher.claim(free, claim)) this.#start(job)
-        if (this.#running.size > 0) await sleep(turnMs, { signals: [this.#hurry.signal] })
+        if (this.#running.size > 0) await sleep(batchMs, { signals: [this.#delays.signal] })
       }
     } catch (cause) {
       onError(new Error('The worker could not claim or settle jobs; it tries again', { cause }))
     } finally {
-      this.#isTurning = false // at once: a call in the next moment must begin a turn
+      this.#isPassing = false // at once: a call in the next moment must begin a pass
     }
   }
 
@@ -203,7 +203,7 @@ export class FleetWorker implements Worker {
         this.#running.delete(running)
         this.#quarantine.leave(job.sessionId)
         this.#settling.push(job)
-        this.#turn()
+        this.#settleAndClaim()
       })
   }
 
@@ -238,7 +238,7 @@ export class FleetWorker implements Worker {
     const isOwnWork = ({ job }: Running): boolean => this.#parts.works.some(({ kind }) => kind === job.kind)
     return others.map((one) => ({
       ...{ done: one.done, isRunning: !!one.run || isOwnWork(one), canLeave: !isOwnWork(one) },
-      leave: () => this.#leave(one.run),
+      leave: () => this.#leave(one),
     }))
   }
 
@@ -270,17 +270,17 @@ export class FleetWorker implements Worker {
     }
   }
 
-  /** Tells people and servers about this worker; nothing depends on it. */
-  #tell(): Promise<void> {
-    this.#telling = this.#telling.then(() => this.#tellNow())
-    return this.#telling
+  /** Announces this worker to people and servers; nothing depends on it. */
+  #announce(): Promise<void> {
+    this.#announcing = this.#announcing.then(() => this.#announceNow())
+    return this.#announcing
   }
 
-  async #tellNow(): Promise<void> {
+  async #announceNow(): Promise<void> {
     const { directory, options, version, onError } = this.#parts
     const { address } = options
     try {
-      await directory.tell({
+      await directory.announce({
         ...{ id: this.id, processId: thisProcessId, version, ...(address !== undefined && { address }) },
         ...{ kinds: this.#kinds, slots: this.#slots, running: this.#running.size, takeovers: this.#counts.takeovers },
         ...{ state: this.#state, startedAt: this.#startedAt },

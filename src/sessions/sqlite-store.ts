@@ -79,7 +79,7 @@ export interface SqliteStore extends SessionStore {
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { synchronous = 'FULL', busyTimeoutMs = 5000, pollMs = 200, clock = systemClock } = options
   const { allowNetworkFileSystem = false, readMountTable } = options
-  checkOptions(options)
+  checkOptions({ path: options.path, synchronous, busyTimeoutMs, pollMs })
   const path = resolve(options.path)
   const poller = new SharedPoller({ clock, everyMs: pollMs, readStamps })
   let lastDataVersion: unknown
@@ -236,8 +236,9 @@ interface Opened extends OpenDatabase {
   readonly rows: SessionRows
 }
 
-/** An absent option passes: that is all these defaults are for. The real ones are in `createSqliteStore`. */
-function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 1 }: SqliteStoreOptions): void {
+type CheckedOptions = Required<Pick<SqliteStoreOptions, 'path' | 'synchronous' | 'busyTimeoutMs' | 'pollMs'>>
+
+function checkOptions({ path, synchronous, busyTimeoutMs, pollMs }: CheckedOptions): void {
   if (typeof path !== 'string' || path === '' || path === ':memory:')
     throw new TypeError(`createSqliteStore needs the path of a file, got ${JSON.stringify(path)}`)
   if (synchronous !== 'FULL' && synchronous !== 'NORMAL')

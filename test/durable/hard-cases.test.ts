@@ -192,7 +192,7 @@ test('FL85 a reader that asks for a snapshot, or whose connection breaks, joins 
     http.close()
   })
   const address = `http://:key@127.0.0.1:${(http.address() as AddressInfo).port}`
-  await workerDirectory(store).tell({
+  await workerDirectory(store).announce({
     ...{ id: 'w', processId: 'p', version: '', address, kinds: [], slots: 1, running: 1 },
     ...{ takeovers: 0, state: 'working', startedAt: 0 },
   })

@@ -6,7 +6,7 @@ import { createMemoryStore, createProcessContext, createSession, type ToolDef } 
 import { call } from '../../src/testing/index.ts'
 import { shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import { temporary } from '../temporary.ts'
-import { guarded } from './authority-kit.ts'
+import { guarded, noting } from './authority-kit.ts'
 
 type Place = 'inside' | 'outside'
 interface Desk {
@@ -240,4 +240,39 @@ test('S09 an answer that wants a sandbox where there is none is a no', async () 
   )
   await agent.run({ prompt: 'Go.' })
   expect(results()[0]).toContain('it was allowed inside a sandbox, and there is none')
+})
+
+test('S09 a grant that is given with others is not bound to a file that changed while the person was deciding', async () => {
+  const { home, a } = await folders()
+  await Promise.all(['Makefile', 'conftest.py'].map((file) => writeFile(join(a, file), 'before')))
+  const { agent, prompts } = guarded(
+    [[line('make', '1'), line('pytest -q', '2')], 'Done.'],
+    { mode: 'ask', home, workspace: { root: a }, batchPrompts: true },
+    {
+      tools: { shell },
+      execution: filesOf(a),
+      answer: async ({ payload }) => {
+        if (payload.call) return 'once'
+        await writeFile(join(a, 'conftest.py'), 'after')
+        return { scope: 'session', calls: { 1: 'allow', 2: 'allow' } }
+      },
+    },
+  )
+  await agent.run({ prompt: 'Go.' })
+  const asked = prompts.map(({ payload }) => (payload.calls ?? [payload]) as { call: { callId: string } }[])
+  expect(asked.map((calls) => calls.map(({ call }) => call.callId))).toEqual([['1', '2'], ['2']])
+})
+
+test('an answer whose grant ends is logged for its call only, so that the grant cannot come back without its end', async () => {
+  const { tools } = noting('mail')
+  const { agent, prompts } = guarded(
+    [[call('1', 'mail')], [call('2', 'mail')], 'Done.'],
+    { mode: 'ask' },
+    { tools, answer: () => ({ scope: 'session', expiresAt: Date.now() + 60_000 }) },
+  )
+  await agent.run({ prompt: 'Go.' })
+  expect(prompts).toHaveLength(1)
+  const logged = agent.log.transcript.approvals.get('1')
+  expect(logged).toMatchObject({ type: 'approval_answered', decision: 'allow' })
+  expect(logged).not.toHaveProperty('scope')
 })

@@ -1,3 +1,4 @@
+import { isIn } from '../../platform/is-in.ts'
 import { isShellGlob, mayBeName } from '../../platform/wildcard.ts'
 import { bothForms, canonicalPath, type PathBase } from './canonical-path.ts'
 
@@ -215,9 +216,4 @@ export const projectSettings: readonly string[] = ['.npmrc', '.yarnrc.yml']
 function shortName(name: string): string {
   const [, stem = '', extension = ''] = /^\.?(.*?)(\.[^.]*)?$/.exec(name) ?? []
   return stem.replaceAll('.', '').slice(0, 6) + extension.slice(0, 4)
-}
-
-function isIn(inner: string | undefined, outer: string | undefined): boolean {
-  if (inner === undefined || outer === undefined) return false
-  return `${inner}/`.startsWith(outer === '/' ? outer : `${outer}/`)
 }

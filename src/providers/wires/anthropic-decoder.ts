@@ -300,10 +300,7 @@ function usageOf(usage: RawUsage): TurnUsage {
   }
 }
 
-/**
- * If the service compacts the conversation itself, the counts at the top leave that out. `iterations` has every step, those of
- * other models too, so the steps of this one are added up.
- */
+/** Top-level counts omit compaction. `iterations` lists the steps of all models, so only this model's are summed. */
 function tokensOfThisModel(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
   const stepsOfThisModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')

@@ -26,8 +26,7 @@ export function anthropicMessages(): Wire {
     fields: writeFields,
     writeMessage,
     withCacheBreakpoint: withBreakpoint,
-    // How to add `cache_control` to the last content part of a message that was written as JSON before: insert `text` before
-    // the last `end`.
+    // To add `cache_control` to an already serialised message, insert `text` before its last `end`.
     breakpointPatch: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
     decoder: () => new AnthropicDecoder(),
     readError,
@@ -99,10 +98,8 @@ function thinkingAndOutputFields(request: ModelRequest): Fields {
   const withBudget = { ...choiceAndFormat, max_tokens: maxTokens + budget }
   if (traits.acceptsBudgets) return { ...withBudget, thinking: { type: 'enabled', budget_tokens: budget } }
   // The other models take an effort in place of a budget.
-  const effort = effortFor[thinking]
-  const outputConfig = { ...(format && { format }), ...(traits.efforts.includes(effort) && { effort }) }
-  const hasConfig = Object.keys(outputConfig).length > 0
-  return { ...withBudget, thinking: adaptive, ...(hasConfig && { output_config: outputConfig }) }
+  const outputConfig = { ...(format && { format }), effort: effortFor[thinking] }
+  return { ...withBudget, thinking: adaptive, output_config: outputConfig }
 }
 
 const minThinkingBudget = 1024

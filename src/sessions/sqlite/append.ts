@@ -40,7 +40,7 @@ export interface BaseBeforeAppend {
 export function appendEntries(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, entries, bodies, content, fence } = append
   checkNumbers(append)
-  const session = admitAppendIfCached(database, rows, append) ?? admitAppend(database, rows, append)
+  const session = saveSummaryIfCached(database, rows, append) ?? checkFenceAndSaveSummary(database, rows, append)
   if (!session) return undefined
   const { key } = session
   for (const { name, bytes } of content.blobs) putBlob(database, id, name, bytes)
@@ -61,10 +61,10 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
 }
 
 /**
- * Fast path of `admitAppend`: one UPDATE, if the session's summary is cached. Returns undefined if the caller has to use
- * `admitAppend` instead.
+ * Fast path of `checkFenceAndSaveSummary`: one UPDATE, if the session's summary is cached. Returns undefined if the
+ * caller has to use the slow one.
  */
-function admitAppendIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+function saveSummaryIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id } = fence
   const cached = rows.cached(id)
@@ -87,7 +87,7 @@ function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append)
  * Checks the fence and saves head and summary; the caller inserts the entries. A child is written under the lease of another
  * session, the holder. Returns undefined if there is nothing to insert: the entries are already stored, or there are none.
  */
-function admitAppend(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id, parent } = fence
   const holderRow = rows.find(holder)
