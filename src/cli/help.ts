@@ -15,7 +15,7 @@ export function overview(commands: readonly CommandEntry[]): string {
     'commands:',
     ...table(commands.map(({ name, summary }) => [name, summary])),
     '',
-    'exit codes: 0 success, 1 failure (reason on stderr), 2 usage error, 3 permission required, 4 limit reached, 130 interrupted',
+    'exit codes: 0 success, 1 failure (reason on stderr), 2 usage error, 3 a call needs an approval, 4 limit reached, 130 interrupted',
   ].join('\n')
 }
 

@@ -199,7 +199,7 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   const isPromptAlreadyLogged = clientKey !== undefined && (await log.hasAccepted(clientKey))
   const prompt = isPromptAlreadyLogged ? undefined : plan.prompt
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
-    throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
+    throw new Error('Nothing to do: the session has no turns to go on from; pass a prompt: agent.run({ prompt })')
 
   const stateEntries = plan.extensions.flatMap((extension) => extension.stateEntries?.(run) ?? [])
   const { agent, parent, meta, unconfined } = run.facts

@@ -27,8 +27,12 @@ export async function remoteCommands({ workspace }: OpenWorkspace, actions?: Com
   return [...chatCommands.filter(({ name }) => names.includes(name)), compact, ...own]
 }
 
-/** What commands work on: of a chat they use no more than this. */
-export async function commandContext(open: OpenWorkspace, actions: CommandActions): Promise<CommandContext> {
+/** What commands work on: of a chat they use no more than this. Errors name the command that was typed. */
+export async function commandContext(
+  open: OpenWorkspace,
+  actions: CommandActions,
+  typedName?: string,
+): Promise<CommandContext> {
   const { workspace, session } = open
   const { execution, authority, profiles = [] } = workspace
   const inUse = (await workspace.settings?.(session)) ?? {}
@@ -47,13 +51,14 @@ export async function commandContext(open: OpenWorkspace, actions: CommandAction
     send: (message: OutgoingMessage) => actions.send(message, skill),
     agent: { agent, settings, ...(authority && { authority }) } as unknown as ChatAgent,
   } as unknown as Chat
-  return { chat, commands: await remoteCommands(open, actions), screen: screenOf(actions) }
+  return { chat, commands: await remoteCommands(open, actions), screen: screenOf(actions, typedName) }
 }
 
 /** A screen that shows text alone. */
-function screenOf({ print }: CommandActions): CommandScreen {
+function screenOf({ print }: CommandActions, typedName = 'command'): CommandScreen {
   const needsScreen = async (): Promise<never> => {
-    throw new Error('This command asks a question here; write its argument behind it')
+    const name = typedName.slice(0, 60)
+    throw new Error(`/${name} asks a question here, and nobody can answer it; write its argument: /${name} <argument>`)
   }
   return {
     ...{ print, choose: needsScreen, ask: needsScreen, view: needsScreen, open: needsScreen },

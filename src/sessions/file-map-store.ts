@@ -65,7 +65,9 @@ export function createFileMapStore(
     if (present !== head) {
       const stored = await files.entries(session, { from: head + 1, to: Math.min(present, head + entries.length) })
       if (entries.every((entry, i) => stored[i]?.id === entry.id)) return
-      throw new LeaseLostError(`Session ${id} has moved on to entry ${present}, expected ${head}`)
+      throw new LeaseLostError(
+        `Session ${id} has moved on to entry ${present}, expected ${head}; load it again to go on`,
+      )
     }
     checkNumbers(id, entries, head)
     checkWritable(session.meta)

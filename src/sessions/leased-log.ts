@@ -102,7 +102,9 @@ export abstract class LeasedLog {
   async #acquireIfFree(): Promise<void> {
     if (this.#parent) return
     if (this.#isHeldOrPending)
-      throw new SessionBusyError(`Session ${this.id} is being written by another run of this process`)
+      throw new SessionBusyError(
+        `Session ${this.id} is being written by another run of this process; wait for it, or send it a message with agent.steer()`,
+      )
     this.#isHeldOrPending = true
     try {
       await this.#acquireAndLoad()

@@ -122,10 +122,17 @@ function checkManifest(value: unknown): SessionManifest {
   if (!isRecord(value)) throw new TypeError(`A session manifest is an object, got ${show(value)}`)
   checkKeys(value, keys, '')
   if (value.smState !== undefined) checkKeys(value.smState as Fields, stateKeys, 'smState.')
-  const text = JSON.stringify(value)
-  if (createRedactor().text(text) !== text)
-    throw new TypeError('The session manifest holds what looks like a secret; it may only refer to one')
+  if (holdsSecret(value)) {
+    const [key] = Object.entries(value).find(([name, field]) => holdsSecret({ [name]: field })) ?? []
+    const where = key === undefined ? '' : ` in "${key}"`
+    throw new TypeError(`The session manifest holds what looks like a secret${where}; it may only refer to one`)
+  }
   return checkedAs<SessionManifest>(value)
+}
+
+function holdsSecret(value: Fields): boolean {
+  const text = JSON.stringify(value)
+  return createRedactor().text(text) !== text
 }
 
 function checkKeys(value: Fields, checks: Readonly<Record<string, Check>>, at: string): void {

@@ -181,7 +181,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         throw error
       }
       if (row?.outcome === 'moved')
-        throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
+        throw new LeaseLostError(
+          `Session ${id} has moved on to entry ${row.reached}, expected ${head}; load it again to go on`,
+        )
       if (row?.outcome !== 'done')
         throw new StoreError(
           'unavailable',

@@ -46,12 +46,15 @@ export async function openSession(
   return openStored(store, id, options)
 }
 
-const optionChecks: Record<keyof SessionOptions, (value: unknown) => boolean> = {
-  clock: (value) => typeof value === 'object',
-  newId: (value) => typeof value === 'function',
-  owner: (value) => typeof value === 'string' && value !== '',
-  leaseMs: (value) => typeof value === 'number' && value > 0 && value <= 86_400_000,
-  takeOver: (value) => typeof value === 'boolean',
+const optionChecks: Record<keyof SessionOptions, readonly [check: (value: unknown) => boolean, accepted: string]> = {
+  clock: [(value) => typeof value === 'object', 'an object with now and timer'],
+  newId: [(value) => typeof value === 'function', 'a function that returns a new id'],
+  owner: [(value) => typeof value === 'string' && value !== '', 'a text of at least one character'],
+  leaseMs: [
+    (value) => typeof value === 'number' && value > 0 && value <= 86_400_000,
+    'a number of milliseconds, more than 0 and at most 86400000 (a day)',
+  ],
+  takeOver: [(value) => typeof value === 'boolean', 'true or false'],
 }
 
 const detailNames: readonly (keyof SessionDetails)[] = ['title', 'tags', 'tenant', 'kind', 'folder']
@@ -71,7 +74,8 @@ function checkSession(maker: string, id: unknown, options: SessionOptions & Sess
       throw new TypeError(
         `${maker} has no option "${name}"${didYouMean(name, [...Object.keys(optionChecks), ...details])}`,
       )
-    if (value !== undefined && !optionChecks[name as keyof SessionOptions](value))
-      throw new TypeError(`${maker} option "${name}" cannot be ${show(value)}`)
+    const [check, accepted] = optionChecks[name as keyof SessionOptions]
+    if (value !== undefined && !check(value))
+      throw new TypeError(`${maker} option "${name}" cannot be ${show(value)}; it takes ${accepted}`)
   }
 }

@@ -86,10 +86,17 @@ async function fetch(blobs: Pick<BlobStore, 'get'>, id: string, stub: SpilledEnt
 /** The entry of a stub, from the bytes of its blob. */
 export function wholeEntry(id: string, stub: SpilledEntry, bytes: Uint8Array | undefined): LogEntry {
   const { seq, blob } = stub
-  if (!bytes) throw new StoreError('corrupt', `Session ${id}: entry ${seq} names the blob ${blob}, which is not there`)
+  if (!bytes)
+    throw new StoreError(
+      'corrupt',
+      `Session ${id}: entry ${seq} names the blob ${blob}, which is not there; restore the store from a backup`,
+    )
   const entry = parsed(bytes)
   if (entry?.seq !== seq || entry.id !== stub.id)
-    throw new StoreError('corrupt', `Session ${id}: the blob ${blob} of entry ${seq} holds something else`)
+    throw new StoreError(
+      'corrupt',
+      `Session ${id}: the blob ${blob} of entry ${seq} holds something else; restore the store from a backup`,
+    )
   return entry
 }
 

@@ -70,7 +70,10 @@ function lazily(load: () => Promise<SessionStore>): SessionStore {
     }),
     async identity() {
       const { identity } = await store()
-      if (!identity) throw new Error('This store has no identity')
+      if (!identity)
+        throw new Error(
+          'This store has no identity(), so it cannot be recognized later; use one that outlives the process',
+        )
       return identity()
     },
     // Loaded even to be closed, so that later calls fail.

@@ -39,7 +39,10 @@ export async function answer({ values, words }: Args<AnswerValues>, io: Io): Pro
       const { workflow } = opened
       const { id } = await findWorkingAgent(opened, asked)
       const waiting = await workflow.pending(id)
-      if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
+      if (waiting.length === 0) {
+        const name = fullyVisible(id)
+        throw new CliError(`Agent ${name} waits for nothing; send it a message: libero agents send ${name} "…"`)
+      }
       if (given.length === 0 && !allow && !deny) return { agentId: id }
       const { call, text } = chosenCall({ agentId: id, waiting }, given, values)
       if (allow) requireAskedFolder(call, io.cwd)

@@ -28,7 +28,7 @@ export function waitingLines(call: PendingApproval, agentId: string, waiting: re
     ]
   const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
   return [
-    `The agent needs permission: ${fullyVisible(call.name)}${reasonText(call)}`,
+    `The agent needs an approval: ${fullyVisible(call.name)}${reasonText(call)}`,
     ...[...folderLines(call), ...promptFacts(call.request), ...input].map((line) => `    ${line}`),
     `To answer: libero agents answer ${name} ${answered} --allow (or --deny)`,
     ...choicesOf(call).flatMap(({ scope, words }) =>

@@ -146,7 +146,7 @@ function rollbackFailure(error: unknown): CliError {
       return failure(`the work on the last message was cut off, so its changes are unknown; ${byForce}`)
     case 'not_kept':
       return failure(
-        `${message}; snapshots are taken in a git repository, if an agent can change files (libero agents rollback --help)`,
+        `${message}; snapshots need git, and an agent that can change files (libero agents rollback --help)`,
       )
     default:
       return failure(message)

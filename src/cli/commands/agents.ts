@@ -65,7 +65,7 @@ const send = defineCommand({
   summary: 'Send a message to an agent, and watch it work',
   words: '<agent> [message]',
   details: [
-    'The answer goes to stdout, everything else to stderr; piped input is added to the message. Questions and permission requests are asked at the terminal. Without a terminal the command ends with exit code 3 and the agent waits; continue with libero agents answer. A message sent while the agent waits replaces the answer. Ctrl-C stops the agent (exit code 130); at a question it only leaves the command, and the question stays open.',
+    'The answer goes to stdout, everything else to stderr; piped input is added to the message. At the terminal you answer its questions and decide about calls that need an approval. Without a terminal the command ends with exit code 3 and the agent waits; continue with libero agents answer. A message sent while the agent waits replaces the answer. Ctrl-C stops the agent (exit code 130); at a question it only leaves the command, and the question stays open.',
   ],
   flags: { ...attachments, ...workFlags, json: outcome },
   examples: [
@@ -82,7 +82,7 @@ const answer = defineCommand({
   summary: 'Show what an agent waits for, or answer it and let it continue',
   words: '<agent> [call] [answer]',
   details: [
-    'Answer a question with text or with the label of an option; answer a permission request with --allow or --deny, which apply to this one call; with --scope an approval also covers the calls that the question names. Allow a call in the folder in which it is to run, which is shown with it; deny it anywhere. If several calls wait, name the one you mean. Quote an answer of several words. Without an answer you are asked at the terminal; without a terminal this command shows what waits.',
+    'Answer a question with text or with the label of an option; answer a call that needs an approval with --allow or --deny, which apply to this one call; with --scope an approval also covers the calls that the question names. Allow a call in the folder in which it is to run, which is shown with it; deny it anywhere. If several calls wait, name the one you mean. Quote an answer of several words. Without an answer you are asked at the terminal; without a terminal this command shows what waits.',
   ],
   flags: {
     allow: { type: 'boolean', says: 'Allow the call' },
@@ -160,7 +160,7 @@ const rollback = defineCommand({
   maxWords: 2,
   details: [
     'Undoes the changes in this folder that were made while the agent worked on that message and on later ones; the conversation is kept. Files that were changed otherwise since then are kept and listed. Run it in the folder where the agent worked.',
-    'Snapshots are taken in a git repository, as git objects beside its branches, before and after each message, if one of your definitions can change files: it has the plugin zx-script, or MCP servers, including those of your settings. In a repository of a few thousand files this takes some tenths of a second per message. Without such a definition, or outside a repository, no snapshots are taken.',
+    'Snapshots are taken before and after each message, if one of your definitions can change files: it has the plugin zx-script, or MCP servers, including those of your settings. They are stored in ~/.libero/snapshots; the folder need not be a repository, and a repository is not changed. In a folder of a few thousand files this takes some tenths of a second per message. Without such a definition, or without git, no snapshots are taken; see also the setting "snapshots".',
   ],
   flags: {
     plan: { type: 'boolean', says: 'Only show what would be done' },
@@ -193,7 +193,7 @@ const remove = defineCommand({
   summary: 'Delete agents with their conversations',
   words: '<agent>…',
   details: [
-    'An agent that is working, also in another process, is stopped first. Its schedules, snapshots of files and permissions for its session go with it.',
+    'An agent that is working, also in another process, is stopped first. Its schedules, snapshots of files and grants for its session go with it.',
   ],
   flags: { yes },
   examples: [{ line: 'libero agents delete bafitu', says: 'Asks, then deletes it' }],

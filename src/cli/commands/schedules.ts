@@ -98,7 +98,7 @@ const run = defineCommand({
   name: 'run',
   summary: 'Wake agents on schedule and print what they do, until Ctrl-C',
   details: [
-    'Also resumes agents that were interrupted. Several of these processes may run: one wakes agents, and another takes over when it ends. This command asks no questions: an agent that needs a permission or an answer waits for libero agents answer.',
+    'Also resumes agents that were interrupted. Several of these processes may run: one wakes agents, and another takes over when it ends. This command asks no questions: an agent that needs an approval or an answer waits for libero agents answer.',
   ],
   flags: workFlags,
   examples: [{ line: 'libero schedules run --mode allowlist', says: 'Agents do only what the settings allow' }],

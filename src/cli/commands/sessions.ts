@@ -162,7 +162,7 @@ const exportOne = defineCommand({
   words: '<id>',
   maxWords: 1,
   details: [
-    'Text that looks like a secret is redacted. The web page is one file without scripts that loads nothing. JSON Lines can be imported again.',
+    'Text that looks like a secret is redacted. The web page is one file that needs no server and loads nothing; only its own script runs. JSON Lines can be imported again.',
   ],
   flags: {
     format: {
@@ -255,7 +255,7 @@ const remove = defineCommand({
   summary: 'Delete sessions with all their data',
   words: '<id>…',
   details: [
-    'Deletes the conversation, waiting messages, large results, sub-agents, snapshots of files, and permissions that were granted for the session. The audit keeps the decisions about its calls (libero audit).',
+    'Deletes the conversation, waiting messages, large results, sub-agents, snapshots of files, and the grants for the session. The audit keeps the decisions about its calls (libero audit).',
   ],
   flags: { yes },
   examples: [{ line: 'libero sessions delete bafitu kemola', says: 'Asks, then deletes both' }],

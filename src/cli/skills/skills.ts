@@ -84,7 +84,7 @@ export async function show({ values, words: [name] }: ParsedArgs, io: Io): Promi
   const skill = all.find((one) => nameKey(one.name) === nameKey(name))
   if (!skill) {
     for (const notice of notices) io.err(notice)
-    throw new CliError(`there is no skill ${visibleName(name)} in this folder; list them with: libero skills`)
+    throw new CliError(`There is no skill ${visibleName(name)} in this folder; list them with: libero skills`)
   }
   for (const line of factsOf(skill)) io.out(line)
   io.out('')

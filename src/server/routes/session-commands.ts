@@ -147,7 +147,7 @@ function runLine(call: Call): Promise<Response> {
     throw badRequest(`A command begins with / and its name, got ${JSON.stringify(line.slice(0, 60))}`)
   return inWorkspace(call, async (summary, open) => {
     const actions = new LineActions(call, summary)
-    const context = await commandContext(open, actions)
+    const context = await commandContext(open, actions, typed?.name)
     const command = typed && findCommand(typed.name, context.commands)
     if (!typed || (!command && isPath(typed))) {
       await actions.send({ text: line })

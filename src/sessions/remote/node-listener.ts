@@ -33,7 +33,7 @@ type NodeRequest = Parameters<ReturnType<typeof toNodeListener>>[0]
 
 function requestOf(incoming: NodeRequest, signal: AbortSignal): Request {
   const { method = 'GET', url = '/' } = incoming
-  if (!url.startsWith('/')) throw new TypeError('Only paths are served')
+  if (!url.startsWith('/')) throw new TypeError(`Only paths are served, got ${JSON.stringify(url.slice(0, 200))}`)
   const headers = new Headers()
   for (const [name, value] of Object.entries(incoming.headers))
     if (value !== undefined) headers.set(name, String(value))
