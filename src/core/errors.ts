@@ -133,6 +133,11 @@ export function leaseLost(id: string, owner?: string): LeaseLostError {
   return new LeaseLostError(`Session ${id} was taken over${by}; load it again to go on`, owner ? { owner } : {})
 }
 
+/** For stores: another writer has appended since the log was read. */
+export function headMoved(id: string, head: number, expected: number): LeaseLostError {
+  return new LeaseLostError(`Session ${id} has moved on to entry ${head}, expected ${expected}; load it again to go on`)
+}
+
 /** The session repeatedly crashed its process; no run may be started until `session.unpark()`. */
 export class SessionParkedError extends AgentError {}
 

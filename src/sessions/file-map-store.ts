@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
+import { headMoved, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
 import { failpoint, type LogEntry } from '../core/log.ts'
 import type { BlobStore, Fence, Lease, LeaseRequest, SessionStore, StoreChange } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
@@ -65,9 +65,7 @@ export function createFileMapStore(
     if (present !== head) {
       const stored = await files.entries(session, { from: head + 1, to: Math.min(present, head + entries.length) })
       if (entries.every((entry, i) => stored[i]?.id === entry.id)) return
-      throw new LeaseLostError(
-        `Session ${id} has moved on to entry ${present}, expected ${head}; load it again to go on`,
-      )
+      throw headMoved(id, present, head)
     }
     checkNumbers(id, entries, head)
     checkWritable(session.meta)

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
+import { headMoved, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import type { BlobStore, SessionStore, StoreChange } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
@@ -97,7 +97,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       if (base !== undefined && session.entries.length === 0) share(session, base, head)
       if (session.entries.length !== head) {
         if (entries.every((entry, i) => session.entries[head + i]?.id === entry.id)) return
-        throw new LeaseLostError(`Session ${id} has moved on to entry ${session.entries.length}, expected ${head}`)
+        throw headMoved(id, session.entries.length, head)
       }
       sessions.set(id, session)
       session.parent = parent ?? session.parent

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { LeaseLostError, leaseLost } from '../../core/errors.ts'
+import { headMoved, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import { partsOf, sharedEntries } from './base-parts.ts'
 import { storeErrorOf, withReadErrors, withWriteErrors } from './file-errors.ts'
@@ -188,7 +188,7 @@ export class LogWriter {
     if (this.#isClosed) throw leaseLost(id)
     const stored = this.#storedAfter(head, entries.length)
     if (entries.every((entry, i) => stored[i]?.id === entry.id)) return 0
-    throw new LeaseLostError(`Session ${id} has moved on to entry ${this.head}, expected ${head}`)
+    throw headMoved(id, this.head, head)
   }
 
   #storedAfter(head: number, count: number): readonly LogEntry[] {

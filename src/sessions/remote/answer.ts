@@ -178,7 +178,8 @@ export function errorOf({ code, message, owner, since, head }: Problem, subject:
       return leaseLost(id, owner && by)
     case 'head_moved': {
       const moved = `Session ${id} has moved on${head === undefined ? '' : ` to entry ${head}`}, expected ${expected}`
-      return new LeaseLostError(owner === undefined ? moved : `${moved}; ${by} has taken it over`, details)
+      const why = owner === undefined ? '' : `; ${by} has taken it over`
+      return new LeaseLostError(`${moved}${why}; load it again to go on`, details)
     }
     case 'too_large':
       return new StoreError('full', `${origin} does not take so much at once: ${message}`)

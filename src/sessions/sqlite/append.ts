@@ -1,4 +1,4 @@
-import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
+import { AgentError, headMoved, LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
 import type { AppendContent } from '../spill.ts'
@@ -99,11 +99,8 @@ function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, appen
   if (row.head !== head && !summaryAtFork) {
     if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
     const { base } = fence
-    throw new LeaseLostError(
-      isNew && base !== undefined
-        ? `Session ${id} cannot be forked: session ${base} no longer has entry ${head}`
-        : `The last entry of session ${id} is ${row.head}, expected ${head}: another writer has appended`,
-    )
+    if (!isNew || base === undefined) throw headMoved(id, row.head, head)
+    throw new LeaseLostError(`Session ${id} cannot be forked: session ${base} no longer has entry ${head}`)
   }
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))
