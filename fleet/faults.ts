@@ -46,6 +46,7 @@ export async function killPostgres(options: PartOptions): Promise<PartResult> {
     ...(mutant !== undefined && { mutant }),
   }).prepare()
   try {
+    await trial.admin.unsafe('checkpoint') // else the server would replay what other parts wrote, for longer than workers retry
     for (let i = 0; i < 3; i++) trial.start()
     const keeping = keepRunning(trial, 3)
     let isOver = false
