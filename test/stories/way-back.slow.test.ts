@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, vi } from 'vitest'
-import { onFailpoint } from '../../src/core/log.ts'
+import { type EntryBody, onFailpoint } from '../../src/core/log.ts'
 import { textOf } from '../../src/core/turn.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
-import { createMemoryStore, createSession, loadSession } from '../../src/sessions/index.ts'
+import { createMemoryStore, createSession, loadSession, openSession } from '../../src/sessions/index.ts'
 import { createSnapshots, type SnapshotsOptions } from '../../src/snapshots/index.ts'
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
 import { readFile as readFileTool, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
@@ -56,7 +56,16 @@ async function desk(replies: Parameters<typeof scripted>, more: Partial<Snapshot
         )
     return found
   }
-  return { folder, kept, snapshots, store, session, agent, put, read, seqBefore, said, notes }
+  /** The session as a process leaves it that is killed after an entry. */
+  const killedAfter = async (seq: number) => {
+    const store = createMemoryStore()
+    const dying = await createSession({ store, id: 'one' })
+    await dying.open()
+    for await (const { seq: _, id: __, at: ___, ...body } of session.entries({ before: seq + 1 }))
+      await dying.log.append(body as EntryBody)
+    return openSession(store, 'one', { takeOver: true })
+  }
+  return { folder, kept, execution, snapshots, store, session, agent, put, read, seqBefore, said, notes, killedAfter }
 }
 
 const noFiles = { restore: [], delete: [], conflicts: [] }
@@ -317,6 +326,37 @@ describe('a session goes back', () => {
     await agent.destroy()
   })
 
+  test('CK04 CK05 what a person changed between a run that was killed and the next one is not taken for its work, except by force, whose undo brings it back', async () => {
+    const { agent, execution, snapshots, session, put, read, killedAfter } = await desk([
+      ...[write('1', 'a.txt', 'dug'), run('2', 'true'), 'Done.'],
+    ])
+    put('a.txt', 'mine')
+    put('notes.md', 'mine')
+    await agent.run({ prompt: 'Work.' })
+    await agent.destroy()
+    let started = 0
+    for await (const entry of session.entries()) if (entry.type === 'call_started') started = entry.seq
+    const killed = await killedAfter(started)
+    put('notes.md', 'mine, and more')
+    put('new.md', 'mine too')
+    const next = createAgent({
+      ...{ provider: scripted('Yes?'), session: killed, execution },
+      extensions: [snapshots.extension],
+    })
+    await next.run({ prompt: 'Hello?' })
+    await next.destroy()
+    const files = () => [read('a.txt'), read('notes.md'), read('new.md')]
+    const mine = files()
+    for (const refused of [snapshots.planRollback(killed, { to: 0 }), snapshots.rollback(killed, { to: 0 })])
+      await expect(refused).rejects.toMatchObject({ code: 'cut_off', message: expect.stringMatching(/^a run was cut/) })
+    expect(files()).toEqual(mine)
+    await snapshots.rollback(killed, { to: 0, force: true })
+    expect(files()).toEqual(['mine', 'mine', undefined])
+    await snapshots.undoRollback(killed)
+    expect(files()).toEqual(mine)
+    expect((await snapshots.changedFiles(killed)).map(({ path }) => path)).toEqual(['a.txt', 'new.md', 'notes.md'])
+  })
+
   test('CK05 on a full disk a rollback is refused and changes nothing, neither files nor conversation', async () => {
     const folder = await temporary('desk-')
     const disk = createProcessContext({ cwd: folder })
@@ -346,17 +386,18 @@ describe('a session goes back', () => {
 
   test('CK05 CK14 a run that removes its folder can be undone by force in a new one, and it is said why it has no last snapshot', async () => {
     const said: string[] = []
-    const { agent, snapshots, session, folder, put, read } = await desk([run('1', 'rm -r "$PWD"'), 'Gone.'], {
+    const { agent, snapshots, session, folder, put, read } = await desk([run('1', 'rm -r "$PWD"'), 'Gone.', 'Welcome.'], {
       onUnavailable: (why) => said.push(why),
     })
     put('plan.txt', 'sow')
     expect((await agent.run({ prompt: 'Clean up' })).status).toBe('completed')
     expect(said).toEqual([expect.stringContaining(`${folder} does not exist (any more)`)])
     mkdirSync(folder)
-    await expect(snapshots.rollback(session, { to: 0 })).rejects.toMatchObject({
-      code: 'cut_off',
-      message: expect.stringContaining('does not exist (any more)'),
-    })
+    const refused = { code: 'cut_off', message: expect.stringContaining('does not exist (any more)') }
+    await expect(snapshots.rollback(session, { to: 0 })).rejects.toMatchObject(refused)
+    put('plan.txt', 'mine')
+    await agent.run({ prompt: 'Thanks' }) // its first snapshot has what a person changed since
+    await expect(snapshots.rollback(session, { to: 0 })).rejects.toMatchObject(refused)
     await snapshots.rollback(session, { to: 0, force: true })
     expect(read('plan.txt')).toBe('sow')
     await agent.destroy()
