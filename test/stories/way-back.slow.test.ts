@@ -386,9 +386,12 @@ describe('a session goes back', () => {
 
   test('CK05 CK14 a run that removes its folder can be undone by force in a new one, and it is said why it has no last snapshot', async () => {
     const said: string[] = []
-    const { agent, snapshots, session, folder, put, read } = await desk([run('1', 'rm -r "$PWD"'), 'Gone.', 'Welcome.'], {
-      onUnavailable: (why) => said.push(why),
-    })
+    const { agent, snapshots, session, folder, put, read } = await desk(
+      [run('1', 'rm -r "$PWD"'), 'Gone.', 'Welcome.'],
+      {
+        onUnavailable: (why) => said.push(why),
+      },
+    )
     put('plan.txt', 'sow')
     expect((await agent.run({ prompt: 'Clean up' })).status).toBe('completed')
     expect(said).toEqual([expect.stringContaining(`${folder} does not exist (any more)`)])
