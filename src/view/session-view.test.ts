@@ -310,6 +310,49 @@ describe('folding', () => {
     )
   })
 
+  test('CK03 an undo brings rows back as they were, except their numbers; a new turn ends what is remembered of them', () => {
+    const at = (seq: number, body: object): LogEntry => ({ seq, id: `e${seq}`, at: seq, ...body }) as LogEntry
+    const turn = (id: string, role: string, ...content: object[]): object => ({
+      ...{ type: 'turn', turn: { id, role, runId: 'r', createdAt: 0, content } },
+    })
+    const text = (said: string): object => ({ type: 'text', text: said })
+    const call = turn('b', 'assistant', text('I mail.'), { type: 'tool_call', id: 'c', name: 'mail', input: {} })
+    const result = { type: 'tool_result', callId: 'c', output: 'no', isError: true }
+    const edits = [{ status: 'denied' }]
+    const log = [
+      at(1, { type: 'input', mode: 'steer', clientKey: 'k', content: [text('Mail')] }),
+      at(2, { ...turn('a', 'user', text('Mail')), consumed: ['e1'] }),
+      at(3, call),
+      at(4, { type: 'approval_requested', callId: 'c', digest: 'd', reason: 'why', origin: { layer: 'user' } }),
+      at(5, { type: 'approval_answered', callId: 'c', digest: 'd', decision: 'deny', by: 'ann' }),
+      at(6, { type: 'call_result', callId: 'c', outcome: 'blocked', output: 'no', isError: true, details: { edits } }),
+      at(7, turn('z', 'assistant', text('It was denied.'))),
+    ]
+    const undo = (seq: number): LogEntry[] => [
+      at(seq, { ...turn('a', 'user', text('Mail')), consumed: ['e1'] }),
+      at(seq + 1, call),
+      at(seq + 2, turn('results', 'user', result)),
+      at(seq + 3, turn('z', 'assistant', text('It was denied.'))),
+    ]
+    const before = foldEntries(emptyView, log)
+    let view = before
+    for (const seq of [8, 13]) view = foldEntries(view, [at(seq, { type: 'rewind', toSeq: 0 }), ...undo(seq + 1)])
+    const [message, answer, asked, last] = [...before.rows]
+    const notices = [expect.objectContaining({ kind: 'notice' })]
+    expect([...view.rows]).toEqual([
+      ...notices,
+      { ...message, seq: 14, from: 14 },
+      { ...answer, seq: 15 },
+      { ...asked, seq: 15, result: { ...(asked as CallRow).result, seq: 16 } },
+      { ...last, seq: 17 },
+    ])
+    // Between the call and its result, as the conversation.
+    expect(kinds(foldEntries(view, [at(18, { type: 'rewind', toSeq: 15 })]))).toEqual(['notice', 'message', 'notice'])
+    const other = foldEntries(view, [at(18, { type: 'rewind', toSeq: 0 }), at(19, turn('n', 'user', text('Else')))])
+    expect(other.fold).not.toHaveProperty('takenBack')
+    expect(callOf(foldEntries(other, [at(20, call)]), 'c')).not.toHaveProperty('approvals')
+  })
+
   test('an entry that the view has already changes nothing, and one that is too early is an error', () => {
     const [log] = fc.sample(randomLog({ minLength: 5 }), { seed: 1, numRuns: 1 })
     const view = foldEntries(emptyView, log!)

@@ -7,6 +7,7 @@ import { foldEntry } from './fold-entry.ts'
 import { foldSnapshot, foldStream } from './fold-stream.ts'
 import { PersistentList } from './persistent-list.ts'
 import type { Row } from './rows.ts'
+import type { TakenBack } from './taken-back.ts'
 
 /**
  * What a screen shows of a session. It is made from events alone: the same events give the same view, live and on replay.
@@ -99,6 +100,8 @@ interface FoldState {
   /** The process of the last run, which its jobs end with. */
   readonly processId?: string
   readonly parked?: string
+  /** For an undo of the last rewinds. */
+  readonly takenBack?: TakenBack
 }
 
 /** The view of a session without entries. */

@@ -236,6 +236,19 @@ describe('a session goes back', () => {
     }
     const before = await cost()
     expect(before.usage.calls).toBe(5)
+    // All that the log tells about messages, answers and calls, but not where.
+    const rowsOf = async () => {
+      const rows = [...foldEntries(emptyView, await store.read('one')).rows].filter(({ kind }) => kind !== 'notice')
+      return rows.map((row) => {
+        const { seq: _, ...shown } = row
+        if (shown.kind === 'message') return { ...shown, from: 0 }
+        return shown.kind === 'call' && shown.result ? { ...shown, result: { ...shown.result, seq: 0 } } : shown
+      })
+    }
+    const rowsBefore = await rowsOf()
+    expect(rowsBefore).toContainEqual(expect.objectContaining({ kind: 'message', mode: 'followUp' }))
+    const known = { started: expect.anything(), result: expect.objectContaining({ details: expect.anything() }) }
+    expect(rowsBefore).toContainEqual(expect.objectContaining({ id: '2', state: 'over', ...known }))
     for (const redone of [1, 2]) {
       await snapshots.rollback(session, { to: 0 })
       expect([redone, read('plan.txt')]).toEqual([redone, 'sow\n'])
@@ -243,6 +256,7 @@ describe('a session goes back', () => {
       expect([redone, read('plan.txt'), said().length]).toEqual([redone, 'water\n', 10])
     }
     expect(await cost()).toEqual(before)
+    expect(await rowsOf()).toEqual(rowsBefore)
     const { rows } = foldEntries(emptyView, await store.read('one'))
     const notices = [...rows].flatMap((row) => (row.kind === 'notice' ? row.text : []))
     expect(notices.at(-1)).toBe('What was taken back is part of the conversation again')
