@@ -1,5 +1,6 @@
 import { continueNote } from '../core/interrupted-turn.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
+import { concernsStatus, foldStatus } from '../core/session-status.ts'
 import { type SessionContentBlock, type TurnUsage, textOf } from '../core/turn.ts'
 import { readable } from '../core/turn-list.ts'
 import { addRow, dropStreaming } from './change-rows.ts'
@@ -8,7 +9,6 @@ import {
   answerQuestion,
   callRow,
   endCall,
-  openCalls,
   pauseCalls,
   requestApproval,
   resultOf,
@@ -22,9 +22,16 @@ import { forgetUnlessBack, resultBefore, rowsBefore, takeBack } from './taken-ba
 /** The view after a log entry, except its `head`. */
 export function foldEntry(view: SessionView, entry: LogEntry): SessionView {
   const notice = noticeOf(entry)
-  const changed = foldBody(view, entry)
+  const changed = withStatus(foldBody(view, entry), entry)
   if (!notice) return changed
   return addRow(changed, { kind: 'notice', id: entry.id, seq: entry.seq, at: entry.at, ...notice })
+}
+
+function withStatus(view: SessionView, entry: LogEntry): SessionView {
+  if (!concernsStatus(entry)) return view
+  const facts = { ...view.fold.status }
+  foldStatus(facts, entry)
+  return { ...view, status: facts.status, fold: { ...view.fold, status: facts } }
 }
 
 function foldBody(view: SessionView, entry: LogEntry): SessionView {
@@ -59,12 +66,6 @@ function foldBody(view: SessionView, entry: LogEntry): SessionView {
     }
     case 'rewind':
       return rewind(view, entry.toSeq)
-    case 'parked':
-      return { ...view, status: 'parked', fold: { ...view.fold, parked: entry.reason } }
-    case 'unparked': {
-      const { parked: _, ...fold } = view.fold
-      return { ...view, status: 'idle', fold }
-    }
     case 'run_ended':
       return endRun(view, entry)
     default:
@@ -78,7 +79,6 @@ function beginRun(view: SessionView, entry: EntryOf<'run_started'>): SessionView
   const isSameProcess = processId !== undefined && processId === fold.processId
   return {
     ...view,
-    status: 'working',
     run: { id, model, startedAt: at, ...(agent !== undefined && { agent }) },
     jobs: isSameProcess ? jobs : [],
     fold: { ...fold, beganAt: seq, isBeginning: true, ...(processId !== undefined && { processId }) },
@@ -87,19 +87,8 @@ function beginRun(view: SessionView, entry: EntryOf<'run_started'>): SessionView
 
 function endRun(view: SessionView, { status, stop, dropsTo }: EntryOf<'run_ended'>): SessionView {
   const { run: _, retry: __, ...rest } = pauseCalls(dropStreaming(view), { status, stop })
-  const isWaiting = openCalls(rest).some(({ state }) => state === 'waiting')
   const queue = dropsTo === undefined ? view.queue : view.queue.filter(({ seq }) => seq > dropsTo)
-  return { ...rest, queue, status: statusAfter(status, isWaiting, view.fold.parked) }
-}
-
-function statusAfter(
-  status: EntryOf<'run_ended'>['status'],
-  isWaiting: boolean,
-  parked: string | undefined,
-): SessionView['status'] {
-  if (parked !== undefined) return 'parked'
-  if (isWaiting) return 'waiting'
-  return status === 'error' ? 'failed' : 'idle'
+  return { ...rest, queue }
 }
 
 /** A stop is no message to the model. */
