@@ -46,7 +46,7 @@ export async function untilFree({ store, clock }: ChatHost, id: string): Promise
 }
 
 /** Whether a process works on the session. */
-export const isAtWork = ({ view, isDead }: AttachedSession): boolean => view.status === 'working' && !isDead
+export const isAtWork = ({ view, isDead }: AttachedSession): boolean => view.run !== undefined && !isDead
 
 /** The state of a chat that begins to show the session. */
 export function attachedState(session: AttachedSession): Changes {

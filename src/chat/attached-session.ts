@@ -40,12 +40,12 @@ export async function attachSession(store: SessionStore, id: string, options: At
 
   /** A process that dies writes nothing, so while it works on the session the lease is looked at. */
   function watchLife(): void {
-    if (cancelTimer || view.status !== 'working' || stop.signal.aborted) return
+    if (cancelTimer || !view.run || stop.signal.aborted) return
     cancelTimer = clock.timer(lifeMs, async () => {
       cancelTimer = undefined
       const head = view.head
       const isHeld = (await store.find(id).catch(() => undefined))?.isHeld
-      if (stop.signal.aborted || view.status !== 'working') return
+      if (stop.signal.aborted || !view.run) return
       if (isHeld || view.head !== head) return watchLife()
       deadAt = head
       onDeath()

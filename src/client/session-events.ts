@@ -1,5 +1,6 @@
 import type { LogEntry } from '../core/log.ts'
 import type { ChildSessionEvent, SessionEvent } from '../events/event-queue.ts'
+import { replacesReply } from '../events/replaces-reply.ts'
 import type { Connection } from './connection.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { RemoteProblem } from './remote-problem.ts'
@@ -54,20 +55,23 @@ interface ChildFrame {
 /** How far a session was read. */
 class Place {
   last: number
+  #replacedTo: number
   readonly #hasHoles: boolean
 
   constructor(last: number, hasHoles: boolean) {
     this.last = last
+    this.#replacedTo = last
     this.#hasHoles = hasHoles
   }
 
   /** The event, unless it is known or void. */
   next(event: SessionEvent): SessionEvent | undefined {
-    // What was streamed before an entry that the reader has is part of that entry.
-    if (!event.durable) return event.after < this.last ? undefined : event
+    // What was streamed before a reply that the reader has is part of it; what was lost is told all the same.
+    if (!event.durable) return event.type === 'gap' || event.after >= this.#replacedTo ? event : undefined
     if (event.seq <= this.last) return undefined
     if (!this.#hasHoles && event.seq > this.last + 1) throw broken(`Entry ${event.seq} came after entry ${this.last}`)
     this.last = event.seq
+    if (replacesReply(event.entry)) this.#replacedTo = event.seq
     return event
   }
 }

@@ -4,6 +4,11 @@ import { EventQueue, type SessionEvent, type StreamedEvent } from './event-queue
 
 const label = (seq: number): LogEntry => ({ type: 'label', text: `${seq}`, seq, id: `e${seq}`, at: seq })
 
+const reply = (seq: number): LogEntry => ({
+  ...{ type: 'turn', seq, id: `e${seq}`, at: seq },
+  turn: { id: 't', runId: 'r', role: 'assistant', createdAt: seq, content: [] },
+})
+
 /** A queue whose feed the test plays. */
 function queueWithFeed() {
   const calls = { snapshots: 0, left: 0, behind: 0 }
@@ -63,17 +68,29 @@ test('VE06 what was lost on the way is told, before what came later, also if ent
   expect(await taken(queue, 6)).toEqual(['a', '7 lost', 'b', '1', '5 lost', '2'])
 })
 
-test('VE01 what was streamed after an entry that has not come waits for it, and what an entry replaced is dropped', async () => {
+test('VE01 what was streamed after an entry that has not come waits for it, and what a reply replaced is dropped', async () => {
   const { queue, calls, say } = queueWithFeed()
   say('early', 1)
   say('earlier', 0)
   expect(calls.behind).toBe(1)
-  queue.add([label(1)])
-  say('late', 0)
-  expect(await taken(queue, 3)).toEqual(['earlier', '1', 'early'])
+  queue.add([label(1), reply(2)])
+  say('late', 1)
+  say('next', 2)
+  expect(await taken(queue, 5)).toEqual(['earlier', '1', 'early', '2', 'next'])
   queue.end()
   expect(await queue.next()).toBeUndefined()
   expect(calls.left).toBe(1)
+})
+
+test('VE01 a reply goes on after an entry that comes in the middle of it, also for what was streamed before that entry was read', async () => {
+  const { queue, say } = queueWithFeed()
+  say('b', 1)
+  say('c', 1)
+  queue.add([label(1), label(2)])
+  say('d', 1) // from a process whose entry 2 came another way
+  say('e', 3)
+  queue.add([label(3), label(4)])
+  expect(await taken(queue, 8)).toEqual(['1', 'b', 'c', '2', 'd', '3', 'e', '4'])
 })
 
 test('VE08 a queue that fails gives what waits before it throws', async () => {

@@ -1,6 +1,7 @@
 import type { LogEntry } from '../core/log.ts'
 import { type ChildEvent, type DurableEvent, durable, type ProvisionalEvent } from './events.ts'
 import type { LiveFeed, SnapshotEvent } from './live-feed.ts'
+import { replacesReply } from './replaces-reply.ts'
 
 /** What a reader of a session gets. */
 export type SessionEvent = DurableEvent | StreamedEvent
@@ -33,6 +34,8 @@ const maxCharacters = 1024 * 1024
 export class EventQueue {
   /** The number of the last entry that was queued. */
   last: number
+  /** What was streamed before this entry is of no use any more. */
+  #replacedTo: number
   #waiting: SessionEvent[] = []
   /** Streamed after entries that the store has not brought yet. */
   #held: StreamedEvent[] = []
@@ -52,6 +55,7 @@ export class EventQueue {
   /** `onBehind` is called when the store has entries that were not added yet. */
   constructor(after: number, onBehind: () => void) {
     this.last = after
+    this.#replacedTo = after
     this.#onBehind = onBehind
   }
 
@@ -75,6 +79,7 @@ export class EventQueue {
       this.#tellLost()
       this.#waiting.push(durable(entry))
       this.last = entry.seq
+      if (replacesReply(entry)) this.#replacedTo = entry.seq
     }
     this.#flushHeld()
     this.#wakeReader()
@@ -118,8 +123,8 @@ export class EventQueue {
   }
 
   #addStreamed(event: StreamedEvent): void {
-    // What was streamed for an entry that is in the log by now is of no use; what was lost is told all the same.
-    if (this.#isOver || (event.after < this.last && event.type !== 'gap')) return
+    // What was lost is told all the same.
+    if (this.#isOver || (event.after < this.#replacedTo && event.type !== 'gap')) return
     this.#isBehind ||= this.#waiting.length + this.#held.length >= maxWaiting || this.#characters >= maxCharacters
     if (this.#isBehind) {
       if (event.type === 'gap') this.#lost += event.lost
@@ -142,7 +147,7 @@ export class EventQueue {
     this.#held = []
     for (const event of held) {
       if (event.after > this.last) this.#held.push(event)
-      else if (event.after === this.last || event.type === 'gap') this.#waiting.push(event)
+      else if (event.after >= this.#replacedTo || event.type === 'gap') this.#waiting.push(event)
       else this.#characters -= sizeOf(event)
     }
   }

@@ -23,7 +23,7 @@ export async function changesOf(git: GitRunner, { before, after }: Work): Promis
   const gone = lines.find((line) => line.startsWith('//gone '))?.slice('//gone '.length)
   if (gone !== undefined)
     throw new SnapshotsUnavailableError(
-      `the snapshot ${gone} of ${before.folder} is not kept here: it is too old, or of another folder or machine`,
+      `the snapshot ${gone} of ${before.folder} is not kept here: it is too old, of another folder or machine, or of a session that was deleted, as the original of a fork may be`,
     )
   const [metaBefore, metaAfter] = lines.slice(-2).map((line): SnapshotMeta => JSON.parse(line))
   return { changes: lines.slice(0, -2).map(readChange), before: metaBefore!, after: metaAfter! }

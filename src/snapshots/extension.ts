@@ -34,7 +34,7 @@ export function keepSnapshots(options: KeepOptions): Extension {
           if (gate.confinement?.profile !== 'read-only') await notes.take('call')
         }
       })
-      // Without this note, the files before the next run count as those after this one.
+      // Without this note nobody knows which changes before the next run are those of this one.
       hooks.hook('agent:done', () => notes.end())
     },
   }

@@ -521,7 +521,7 @@ describe('where a folder is', () => {
     rmSync(join(repo.root, 'a'))
     const after = await taken(files)
     const other = (await open(join(repo.root, 'sub'))).files
-    await expect(other.rollback({ before, after })).rejects.toThrow('it is too old, or of another folder')
+    await expect(other.rollback({ before, after })).rejects.toThrow('it is too old, of another folder')
     expect(existsSync(join(repo.root, 'sub/a'))).toBe(false)
   })
 

@@ -232,10 +232,10 @@ async function workAfter(
     if ('unavailable' in now) throw new RollbackRefusedError('not_kept', now.unavailable)
     return timeline.workAfter(to, now)
   }
-  // Without its part of the work, a rollback that was cut off would seem not to have been made, or not to have been undone.
-  if (timeline.isRollingBack) return workUntilNow()
   try {
-    return timeline.workAfter(to)
+    const work = timeline.workAfter(to)
+    // Without its part of the work, a rollback that was cut off would seem not to have been made, or not to have been undone.
+    return timeline.isRollingBack ? workUntilNow() : work
   } catch (error) {
     if (!force || !(error instanceof RollbackRefusedError) || error.code !== 'cut_off') throw error
     return workUntilNow()

@@ -133,7 +133,7 @@ export class Timeline {
     return this.pieces.findLast(({ rollback }) => rollback)
   }
 
-  /** The work on files after an entry, oldest first. With `now`, work that was cut off lasts until then. */
+  /** The work on files after an entry, oldest first. With `now`, work that was cut off lasts until the next work, or until then. */
   workAfter(to: number, now?: Snapshot): readonly Work[] {
     // The work for a turn that an undo brought back stands where the turn was first.
     const seq = (this.#firstBySeq.get(to + 1) ?? to + 1) - 1
@@ -142,12 +142,13 @@ export class Timeline {
       const isOver = (piece.end ?? this.pieces[i + 1]?.seq ?? Number.POSITIVE_INFINITY) <= seq
       const before = isOver ? undefined : firstAfter(piece, seq)
       if (!before) return []
-      const after = piece.after ?? firstOf(this.pieces.slice(i + 1)) ?? now
+      // The files before the next work have what others changed since.
+      const after = piece.after ?? (now && (firstOf(this.pieces.slice(i + 1)) ?? now))
       if (after) return [{ before, after }]
       const why = reasonIn(piece)
       throw new RollbackRefusedError(
         'cut_off',
-        `${why === undefined ? 'the last run was cut off' : `no snapshot could be taken at the end of the last run (${why})`}, so the changes since its last snapshot may be its own or those of others; with force all of them are undone`,
+        `${why === undefined ? 'a run was cut off' : `no snapshot could be taken at the end of a run (${why})`}, so the changes since its last snapshot may be its own or those of others; with force all of them are undone`,
       )
     })
   }

@@ -22,7 +22,8 @@ export function expectCalls(view: SessionView, calls: readonly ToolCallBlock[]):
     const added = addRow(now, callRow(call, { seq: now.head, at: 0, turnId: '' }))
     now = { ...added, fold: { ...added.fold, open } }
   }
-  return now
+  const status = { ...now.fold.status, ...(calls.length > 0 && { openCalls: calls.map(({ id }) => id) }) }
+  return { ...now, fold: { ...now.fold, status } }
 }
 
 /** The row of a call that the model made. */

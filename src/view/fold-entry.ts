@@ -1,5 +1,6 @@
 import { continueNote } from '../core/interrupted-turn.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
+import { concernsStatus, foldStatus } from '../core/session-status.ts'
 import { type SessionContentBlock, type TurnUsage, textOf } from '../core/turn.ts'
 import { readable } from '../core/turn-list.ts'
 import { addRow, dropStreaming } from './change-rows.ts'
@@ -8,7 +9,6 @@ import {
   answerQuestion,
   callRow,
   endCall,
-  openCalls,
   pauseCalls,
   requestApproval,
   resultOf,
@@ -17,13 +17,21 @@ import {
 import { noticeOf } from './notice-of.ts'
 import type { AnswerRow, MessageRow, Row } from './rows.ts'
 import type { SessionView, TodoView, UsageView } from './session-view.ts'
+import { forgetUnlessBack, resultBefore, rowsBefore, takeBack } from './taken-back.ts'
 
 /** The view after a log entry, except its `head`. */
 export function foldEntry(view: SessionView, entry: LogEntry): SessionView {
   const notice = noticeOf(entry)
-  const changed = foldBody(view, entry)
+  const changed = withStatus(foldBody(view, entry), entry)
   if (!notice) return changed
   return addRow(changed, { kind: 'notice', id: entry.id, seq: entry.seq, at: entry.at, ...notice })
+}
+
+function withStatus(view: SessionView, entry: LogEntry): SessionView {
+  if (!concernsStatus(entry)) return view
+  const facts = { ...view.fold.status }
+  foldStatus(facts, entry)
+  return { ...view, status: facts.status, fold: { ...view.fold, status: facts } }
 }
 
 function foldBody(view: SessionView, entry: LogEntry): SessionView {
@@ -58,12 +66,6 @@ function foldBody(view: SessionView, entry: LogEntry): SessionView {
     }
     case 'rewind':
       return rewind(view, entry.toSeq)
-    case 'parked':
-      return { ...view, status: 'parked', fold: { ...view.fold, parked: entry.reason } }
-    case 'unparked': {
-      const { parked: _, ...fold } = view.fold
-      return { ...view, status: 'idle', fold }
-    }
     case 'run_ended':
       return endRun(view, entry)
     default:
@@ -77,7 +79,6 @@ function beginRun(view: SessionView, entry: EntryOf<'run_started'>): SessionView
   const isSameProcess = processId !== undefined && processId === fold.processId
   return {
     ...view,
-    status: 'working',
     run: { id, model, startedAt: at, ...(agent !== undefined && { agent }) },
     jobs: isSameProcess ? jobs : [],
     fold: { ...fold, beganAt: seq, isBeginning: true, ...(processId !== undefined && { processId }) },
@@ -86,19 +87,8 @@ function beginRun(view: SessionView, entry: EntryOf<'run_started'>): SessionView
 
 function endRun(view: SessionView, { status, stop, dropsTo }: EntryOf<'run_ended'>): SessionView {
   const { run: _, retry: __, ...rest } = pauseCalls(dropStreaming(view), { status, stop })
-  const isWaiting = openCalls(rest).some(({ state }) => state === 'waiting')
   const queue = dropsTo === undefined ? view.queue : view.queue.filter(({ seq }) => seq > dropsTo)
-  return { ...rest, queue, status: statusAfter(status, isWaiting, view.fold.parked) }
-}
-
-function statusAfter(
-  status: EntryOf<'run_ended'>['status'],
-  isWaiting: boolean,
-  parked: string | undefined,
-): SessionView['status'] {
-  if (parked !== undefined) return 'parked'
-  if (isWaiting) return 'waiting'
-  return status === 'error' ? 'failed' : 'idle'
+  return { ...rest, queue }
 }
 
 /** A stop is no message to the model. */
@@ -116,9 +106,12 @@ function addMessages(view: SessionView, entry: EntryOf<'turn'>): SessionView {
   const { turn, consumed = [], clientKey, seq } = entry
   const results = turn.content.filter((block) => block.type === 'tool_result')
   let now = view
-  for (const { callId, output, isError } of results)
-    now = endCall(now, callId, { seq, at: turn.createdAt, output, outcome: 'done', ...(isError && { isError }) })
+  for (const { callId, output, isError } of results) {
+    const result = { at: turn.createdAt, output, outcome: 'done', ...(isError && { isError }) } as const
+    now = endCall(now, callId, { ...(resultBefore(now, callId) ?? result), seq })
+  }
   if (results.length > 0 && results.length === turn.content.length) return now
+  now = forgetUnlessBack(now, turn.id)
   const isBare = consumed.length === 0 && clientKey === undefined
   const { beganAt, isBeginning } = view.fold
   const isPrompt = isBeginning || (!view.run && beginsRun(view, turn.runId))
@@ -132,7 +125,9 @@ function addMessages(view: SessionView, entry: EntryOf<'turn'>): SessionView {
   now = { ...now, fold: withoutBegin(now.fold, { isBeginning: isBeginning && consumed.length > 0 }) }
   const { id: turnId, runId, createdAt: at } = turn
   const base = { kind: 'message', turnId, runId, seq, at, from: beganAt ?? seq } as const
-  for (const row of messagesOf(entry, queued, isNote)) now = addRow(now, { ...base, ...row })
+  const back = rowsBefore(now, turnId, 'message').map((row) => ({ ...row, ...base }))
+  const rows = back.length > 0 ? back : messagesOf(entry, queued, isNote).map((row) => ({ ...base, ...row }))
+  for (const row of rows) now = addRow(now, row)
   return now
 }
 
@@ -188,11 +183,16 @@ function addAnswer(view: SessionView, { turn, seq, at: loggedAt }: EntryOf<'turn
     ...(usage && { usage }),
   }
   const { retry: _, ...rest } = dropStreaming(view)
-  let now = addRow(rest, row)
+  let now = forgetUnlessBack(rest, id)
+  const [answer] = rowsBefore(now, id, 'answer')
+  const back = rowsBefore(now, id, 'call')
+  now = addRow(now, answer ? { ...answer, seq } : row)
   const open = new Map<string, number>()
   for (const call of calls) {
     open.set(call.id, now.rows.length)
-    now = addRow(now, callRow(call, { seq, at: loggedAt, turnId: id }))
+    const { result: _, ...known } =
+      back.find((one) => one.id === call.id) ?? callRow(call, { seq, at: loggedAt, turnId: id })
+    now = addRow(now, { ...known, seq, state: 'open' })
   }
   const used = usage ? { ...added(now.usage, usage), last: usage } : now.usage
   return { ...now, usage: used, fold: { ...withoutBegin(now.fold, { isBeginning: false }), open } }
@@ -206,19 +206,21 @@ function thinkingOf(content: readonly SessionContentBlock[]): string {
 
 /** Rows that began later go. A rewind to between a call and its results removes the call too, with the reply that made it. */
 function rewind(view: SessionView, toSeq: number): SessionView {
-  let { rows } = dropStreaming(view)
-  let length = rows.length
-  while (length > 0 && rows.at(length - 1)!.seq > toSeq) length--
-  rows = rows.take(length)
+  const before = dropStreaming(view).rows
+  let length = before.length
+  while (length > 0 && before.at(length - 1)!.seq > toSeq) length--
+  let rows = before.take(length)
   let from = length - 1
   while (from >= 0 && !isTurn(rows.at(from)!)) from--
   const last = rows.slice(Math.max(0, from))
   if (last.some((row) => row.kind === 'call' && !(row.result && row.result.seq <= toSeq))) {
     rows = rows.take(from)
+    length = from
     for (const row of last) if (row.kind === 'notice' || row.kind === 'compaction') rows = rows.push(row)
   }
   const queue = view.queue.filter(({ seq }) => seq <= toSeq)
-  return { ...view, rows, queue, fold: { ...view.fold, committed: rows.length, open: new Map() } }
+  const fold = { ...view.fold, committed: rows.length, open: new Map() }
+  return takeBack({ ...view, rows, queue, fold }, before.slice(length))
 }
 
 const isTurn = ({ kind }: Row): boolean => kind === 'message' || kind === 'answer'

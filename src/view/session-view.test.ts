@@ -1,19 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { randomLog, withoutLive } from '../../test/view/random-log.ts'
+import { randomLog } from '../../test/view/random-log.ts'
 import { recordings } from '../../test/view/recorded-runs.ts'
 import { continueNote } from '../core/interrupted-turn.ts'
 import type { LogEntry } from '../core/log.ts'
-import { Transcript } from '../core/transcript.ts'
 import { textOf } from '../core/turn.ts'
 import type { AgentEvent } from '../events/events.ts'
 import { followEvents } from '../events/events.ts'
 import { type AgentOptions, createAgent, createMemoryStore, createSession } from '../index.ts'
 import { call, memoryExecution, scripted, tool } from '../testing/index.ts'
 import { edit, shell, todowrite } from '../tools/index.ts'
-import type { CallRow, Row } from './rows.ts'
+import type { CallRow } from './rows.ts'
 import { emptyView, foldEntries, foldEvent, foldEvents, type SessionView } from './session-view.ts'
-import { createViewHistory } from './view-history.ts'
 
 const kinds = (view: SessionView): string[] => [...view.rows].map(({ kind }) => kind)
 const callOf = (view: SessionView, id: string): CallRow => {
@@ -260,77 +258,5 @@ describe('M10', () => {
     const ids = rows.map(({ id }) => id)
     expect(new Set(ids).size).toBe(rows.length)
     expect(rows.slice(3, 6).map(({ id }) => id)).toEqual(ids.slice(3, 6))
-  })
-})
-
-describe('folding', () => {
-  test('SV09 in pieces is the same as at once, for random logs', () => {
-    fc.assert(
-      fc.property(randomLog(), fc.nat(100), (log, cut) => {
-        const at = cut % (log.length + 1)
-        const pieces = foldEntries(foldEntries(emptyView, log.slice(0, at)), log.slice(at))
-        expect(withoutLive(pieces)).toEqual(withoutLive(foldEntries(emptyView, log)))
-      }),
-      { numRuns: 200 },
-    )
-  })
-
-  test('SV10 an entry leaves the rows that it does not concern as they are, for random logs', () => {
-    fc.assert(
-      fc.property(randomLog(), (log) => {
-        let view = emptyView
-        for (const entry of log) {
-          const next = foldEntries(view, [entry])
-          const before = new Set<Row>(view.rows)
-          const kept = [...next.rows].filter((row) => before.has(row)).length
-          if (entry.type !== 'rewind') expect(kept).toBeGreaterThanOrEqual(view.rows.length - 1)
-          view = next
-        }
-      }),
-      { numRuns: 100 },
-    )
-  })
-
-  test('SV08 has the conversation that the model gets, for random logs', () => {
-    fc.assert(
-      fc.property(randomLog(), (log) => {
-        const view = foldEntries(emptyView, log)
-        const transcript = new Transcript()
-        for (const entry of log) transcript.apply(entry)
-        const said = [...view.rows].flatMap((row) => {
-          if (row.kind === 'message') return textOf({ role: 'user', content: row.content })
-          return row.kind === 'answer' ? row.text : []
-        })
-        const heard = transcript.turns.map((turn) => textOf(turn)).filter((text) => text !== '')
-        const isDelivered = log.every((entry) => entry.type !== 'turn' || !entry.consumed?.length)
-        if (isDelivered) expect(said).toEqual(heard)
-        expect(view.queue.map(({ id }) => id)).toEqual(transcript.inbox.map(({ id }) => id))
-      }),
-      { numRuns: 200 },
-    )
-  })
-
-  test('an entry that the view has already changes nothing, and one that is too early is an error', () => {
-    const [log] = fc.sample(randomLog({ minLength: 5 }), { seed: 1, numRuns: 1 })
-    const view = foldEntries(emptyView, log!)
-    expect(foldEntries(view, log!)).toBe(view)
-    expect(() => foldEntries(emptyView, log!.slice(2))).toThrow('ends with entry 0, and entry 3 does not follow it')
-  })
-
-  test('SV11 the view at any entry of the past is that of a fold up to it', async () => {
-    const log = Array.from({ length: 1700 }, (_, i) => ({
-      ...{ seq: i + 1, id: `e${i}`, at: i, type: 'label' as const, text: `${i}` },
-    }))
-    const reads: number[] = []
-    const history = createViewHistory((after, to) => {
-      reads.push(to - after)
-      return log.slice(after, to)
-    })
-    for (const seq of [1700, 0, 1, 499, 500, 501, 1234])
-      expect(withoutLive(await history.at(seq))).toEqual(withoutLive(foldEntries(emptyView, log.slice(0, seq))))
-    expect(Math.max(...reads)).toBe(500)
-    await expect(history.at(1701)).rejects.toThrow('has no entry 1701; its last one is 1700')
-    for (const wrong of [-1, 1.5, Number.NaN])
-      await expect(history.at(wrong)).rejects.toThrow(`by its number, or 0 for none; got ${wrong}`)
   })
 })

@@ -1,4 +1,5 @@
 import type { LogEntry } from '../core/log.ts'
+import type { StatusFacts } from '../core/session-status.ts'
 import type { SessionDetails, SessionStatus } from '../core/session-summary.ts'
 import type { TurnUsage } from '../core/turn.ts'
 import type { ChildSessionEvent, SessionEvent } from '../events/event-queue.ts'
@@ -7,6 +8,7 @@ import { foldEntry } from './fold-entry.ts'
 import { foldSnapshot, foldStream } from './fold-stream.ts'
 import { PersistentList } from './persistent-list.ts'
 import type { Row } from './rows.ts'
+import type { TakenBack } from './taken-back.ts'
 
 /**
  * What a screen shows of a session. It is made from events alone: the same events give the same view, live and on replay.
@@ -16,7 +18,8 @@ export interface SessionView {
   /** The number of the last log entry in it. */
   readonly head: number
   readonly rows: PersistentList<Row>
-  readonly status: Exclude<SessionStatus, 'interrupted'>
+  /** That of the session's summary, as far as its runs tell it. A run under way is never `interrupted`: the log does not tell whether its process lives. */
+  readonly status: SessionStatus
   /** The run under way. */
   readonly run?: RunView
   /** The model call failed, and is tried again; only live. */
@@ -98,7 +101,9 @@ interface FoldState {
   readonly isBeginning: boolean
   /** The process of the last run, which its jobs end with. */
   readonly processId?: string
-  readonly parked?: string
+  readonly status: StatusFacts
+  /** For an undo of the last rewinds. */
+  readonly takenBack?: TakenBack
 }
 
 /** The view of a session without entries. */
@@ -112,7 +117,7 @@ export const emptyView: SessionView = Object.freeze({
   usage: { calls: 0, input: 0, output: 0, cacheRead: 0, cacheCreation: 0 },
   details: {},
   children: [],
-  fold: { committed: 0, open: new Map(), isBeginning: false },
+  fold: { committed: 0, open: new Map(), isBeginning: false, status: { status: 'idle' as const } },
 })
 
 /** The view after an event. An entry that the view has already changes nothing; one that comes too early is an error. */

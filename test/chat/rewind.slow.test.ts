@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { onFailpoint } from '../../src/core/log.ts'
 import { call } from '../../src/testing/scripted.ts'
 import { openScene, type Scene, type SceneOptions } from './scene.ts'
 
@@ -43,8 +44,10 @@ describe('UI39 going back', () => {
     screen.choices.push('yes', 'yes')
     await type('/undo')
     await type('/undo')
-    expect(screen.printed.slice(-2)).toEqual([
+    expect(screen.printed.slice(-4)).toEqual([
+      'restore  b.txt',
       expect.stringContaining('turns came back'),
+      'delete   b.txt',
       expect.stringContaining('turns left again'),
     ])
   })
@@ -60,5 +63,34 @@ describe('UI39 going back', () => {
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('mine')
     expect(existsSync(join(folder, 'b.txt'))).toBe(false)
     expect(chat.agent?.agent.turns.length).toBeGreaterThan(4)
+  })
+  test('UI39 /undo of a rewind shows its plan before it asks, and names files that could not be restored', async () => {
+    const { type, say, screen, folder } = await scene(options)
+    await say('change a')
+    screen.choices.push('change a', 'conversation and files')
+    await type('/rewind')
+    const shown = screen.printed.length
+    screen.choices.push('no')
+    await type('/undo')
+    expect(screen.printed.slice(shown)).toEqual(['restore  a.txt'])
+    onTestFinished(() => onFailpoint(undefined))
+    onFailpoint((name) => {
+      if (name === 'rollback.logged') writeFileSync(join(folder, 'a.txt'), 'another program')
+    })
+    screen.choices.push('yes')
+    await type('/undo')
+    expect(screen.printed.at(-1)).toMatch(/came back; 0 files restored; 0 deleted\nfailed a\.txt: it could not be/)
+  })
+
+  test('UI39 where only force restores files, it is said which command has it', async () => {
+    const steps = [[call('1', 'shell', { command: 'rm -r "$PWD"' })], 'Gone.']
+    const { type, say, screen, folder, chat } = await scene({ ...options, steps })
+    await say('clean up')
+    mkdirSync(folder, { recursive: true })
+    screen.choices.push('nothing')
+    await type('/rewind 1')
+    expect(screen.printed.at(-1)).toContain(
+      `with libero sessions rewind ${chat.agent?.agent.session?.id} --force all of them are undone`,
+    )
   })
 })

@@ -109,6 +109,19 @@ describe('CK10 at the command line', () => {
     expect((await desk.libero(['sessions', 'rewind', id, '--list'])).out).toMatch(/^1 .* Dig\n$/)
   }, 60_000)
 
+  test('CK10 a file that another program writes during a rollback is named, and the exit code is 1', async () => {
+    const desk = openDesk(service.url, undefined, { snapshots: true })
+    desk.write('plan.txt', 'sow\n')
+    service.play([{ call: 'shell', args: { command: 'echo dig > plan.txt' } }], [{ say: 'Dug.' }])
+    expect((await desk.libero(['Dig', '--yolo'])).code).toBe(0)
+    onFailpoint((name) => {
+      if (name === 'rollback.logged') desk.write('plan.txt', 'another program\n')
+    })
+    const { code, err } = await desk.libero(['undo', '--yes'])
+    onFailpoint(undefined)
+    expect([code, err]).toEqual([1, expect.stringContaining('failed    plan.txt: it could not be restored')])
+  }, 60_000)
+
   test('CK10 a note of the program is no message to go back to, and where no snapshot can be taken it is said why', async () => {
     const desk = openDesk(service.url, undefined, { snapshots: true })
     await desk.libero(['config', 'set', 'snapshots.maxFiles', '1'])

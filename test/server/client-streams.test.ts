@@ -82,32 +82,23 @@ test('SV46 an entry that comes again is left out, and behind a missing one the c
   await events.return()
 })
 
-test('SV46 what was streamed before an entry that the reader has is void', async () => {
+test('SV46 what was streamed before a reply that the reader has is void; a reply goes on after other entries, and what was lost is told', async () => {
   const { server, clock, events, told } = play()
   const first = await server.connection()
-  const text = (after: number, delta: string): unknown => ({
-    durable: false,
-    type: 'text',
-    after,
-    n: 1,
-    turnId: 't',
-    attempt: 1,
-    delta,
-  })
+  const say = (after: number, delta: string): void =>
+    first.tell('delta', { durable: false, type: 'text', after, n: 1, turnId: 't', attempt: 1, delta })
+  const turn = { id: 't', runId: 'r', role: 'assistant', createdAt: 0, content: [] }
   first.entry(1)
-  first.tell('delta', text(1, 'a'))
+  say(1, 'a')
   first.entry(2)
-  first.tell('delta', text(1, 'late'))
+  say(1, 'b')
+  first.tell('entry', { durable: true, seq: 3, entry: { type: 'turn', seq: 3, id: 'e3', at: 3, turn } })
+  say(2, 'late')
   first.tell('gap', { durable: false, type: 'gap', after: 2, lost: 3 })
-  first.tell('delta', text(2, 'b'))
-  await until(clock, () => told.length === 5)
-  expect(told.map((event) => (event.durable ? event.seq : event.type === 'text' ? event.delta : event.type))).toEqual([
-    1,
-    'a',
-    2,
-    'gap',
-    'b',
-  ])
+  say(3, 'c')
+  await until(clock, () => told.length === 7)
+  const shown = told.map((event) => (event.durable ? event.seq : event.type === 'text' ? event.delta : event.type))
+  expect(shown).toEqual([1, 'a', 2, 'b', 3, 'gap', 'c'])
   await events.return()
 })
 

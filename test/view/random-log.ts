@@ -10,6 +10,7 @@ export function randomLog({ minLength = 0 }: { minLength?: number } = {}): fc.Ar
     const asked: string[] = []
     const waiting: string[] = []
     let turns = 0
+    let runId = 'r'
     for (const choice of choices) {
       const n = log.length + 1
       const body = step(choice, n)
@@ -26,7 +27,10 @@ export function randomLog({ minLength = 0 }: { minLength?: number } = {}): fc.Ar
         case 0:
           return { type: 'run_started', runId: `r${n}`, model: 'm', processId: `p${pick % 2}` }
         case 1:
-          return { type: 'run_ended', runId: 'r', status: statuses[pick % statuses.length]!, stop: 'end' }
+          return {
+            ...{ type: 'run_ended', runId, status: statuses[pick % statuses.length]!, stop: 'end' },
+            ...(pick % 3 === 0 && { error: { name: 'Error', message: 'no' } }),
+          }
         case 2:
           return { type: 'input', mode: 'steer', clientKey: `k${n}`, content: [{ type: 'text', text: `steer ${n}` }] }
         case 3:
@@ -69,7 +73,8 @@ export function randomLog({ minLength = 0 }: { minLength?: number } = {}): fc.Ar
         case 15:
           if (waiting.length > 0) return { type: 'withdrawn', input: waiting[pick % waiting.length]! }
       }
-      return { type: 'label', text: `label ${n}` }
+      if (choice % 3 === 0) return { type: 'parked', reason: 'it crashed' }
+      return choice % 3 === 1 ? { type: 'unparked' } : { type: 'label', text: `label ${n}` }
     }
 
     function turn(role: 'user' | 'assistant', text: string) {
@@ -77,6 +82,7 @@ export function randomLog({ minLength = 0 }: { minLength?: number } = {}): fc.Ar
     }
 
     function note(body: EntryBody): void {
+      if (body.type === 'run_started') runId = body.runId
       if (body.type === 'input') waiting.push(`e${log.length}`)
       if (body.type === 'withdrawn') waiting.splice(waiting.indexOf(body.input), 1)
       if (body.type === 'turn' && body.consumed) waiting.splice(0, body.consumed.length)

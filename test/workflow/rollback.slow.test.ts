@@ -2,11 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { onFailpoint } from '../../src/core/log.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { type EntryBody, onFailpoint } from '../../src/core/log.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { definePlugin } from '../../src/plugins/plugin.ts'
+import { type SnapshotNote, TurnSnapshots } from '../../src/plugins/turn-snapshots.ts'
+import { FileHistory } from '../../src/snapshots/file-history.ts'
 import { call } from '../../src/testing/scripted.ts'
 import { writeFile as writeFileTool } from '../../src/tools/write-file.ts'
+import { MessageFiles } from '../../src/workflow/rollback/message-files.ts'
 import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { definition, world } from './kit.ts'
@@ -212,6 +216,31 @@ test('CK15 a rollback that is cut off is finished before the next work of the ag
   ])
   await workflow.sendMsgToAgent(id, 'Hello?')
   expect(errors).toHaveLength(2)
+})
+
+test('CK15 what a person changed between a message whose work was cut off and the next one is not taken for that work, except by force', async () => {
+  const folder = await garden()
+  const execution = createProcessContext({ cwd: folder })
+  const history = new FileHistory({ execution, clock: systemClock, store: await temporary('snapshots-') })
+  const recorded = new TurnSnapshots()
+  const files = new MessageFiles({ agentId: 'a', files: history, recorded, onError: () => {} })
+  const append = (entry: EntryBody): void => {
+    if (entry.type === 'state') recorded.apply(entry.value as SnapshotNote)
+  }
+  const begin = async (id: string): Promise<void> => {
+    await files.takeBefore()
+    await files.recordBefore([{ id, role: 'user', runId: 'r', createdAt: 0, content: [] }], append)
+  }
+  await begin('1') // its process is killed
+  await writeFile(join(folder, 'plan.txt'), 'my own words\n')
+  await begin('2')
+  await files.recordAfter(append)
+  await expect(files.plan('1')).rejects.toMatchObject({ code: 'cut_off' })
+  await expect(files.rollback('1', { force: false, append })).rejects.toMatchObject({ code: 'cut_off' })
+  expect(await read(folder, 'plan.txt')).toBe('my own words\n')
+  await files.rollback('1', { force: true, append })
+  expect(await read(folder, 'plan.txt')).toBe('sow\n')
+  await history.close()
 })
 
 test('a process that forwards a message to another one takes no snapshot, and reports nothing', async () => {

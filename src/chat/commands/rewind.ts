@@ -1,3 +1,4 @@
+import type { Session } from '../../core/store.ts'
 import { oneLine } from '../../core/text.ts'
 import { pluralize } from '../../platform/format.ts'
 import type { SessionRollbackPlan, SessionRollbackResult } from '../../snapshots/session-rollback.ts'
@@ -37,8 +38,11 @@ export const undo: CommandWork = {
     const { snapshots } = context.chat.agent ?? {}
     const { Timeline } = await import('../../snapshots/timeline.ts')
     const { pieces } = await Timeline.read(session.entries())
-    const rolledBack = pieces.at(-1)?.rollback
+    const { rollback: rolledBack, seq = 0, after } = pieces.at(-1) ?? {}
     if (snapshots && rolledBack) {
+      if (after) showPlan(await snapshots.planRollback(session, { to: seq - 1, scope: 'files' }), context)
+      else if (rolledBack.scope !== 'conversation')
+        context.screen.print('It was interrupted: it is finished first, and then undone')
       const isUndone = rolledBack.added !== undefined
       const items = [
         { label: 'no' },
@@ -70,8 +74,7 @@ async function goBack(
   const hasFiles = plan.files !== undefined
   const offered = hasFiles ? scopes : scopes.filter((scope) => scope === 'conversation')
   if (offered.length === 0) throw new Error(`The files cannot be restored: ${plan.whyNoFiles}`)
-  const changes = planText(plan)
-  if (hasFiles && changes !== '') screen.print(changes)
+  showPlan(plan, context)
   if (!hasFiles) screen.print(`Files stay as they are: ${plan.whyNoFiles}`)
   const items = [
     ...offered.map((scope) => ({ label: labels[scope], detail: detailOf(scope, plan) })),
@@ -105,17 +108,26 @@ async function planOf(context: CommandContext, to: number): Promise<Plan> {
   } catch (error) {
     const { RollbackRefusedError } = await import('../../snapshots/rollback-error.ts')
     if (!(error instanceof RollbackRefusedError)) throw error
-    return { ...(await snapshots.planRollback(session, { to, scope: 'conversation' })), whyNoFiles: error.message }
+    return {
+      ...(await snapshots.planRollback(session, { to, scope: 'conversation' })),
+      whyNoFiles: whyNot(error, session),
+    }
   }
 }
 
-function planText({ files }: Plan): string {
-  if (!files) return ''
-  return [
+/** Rewords an error of the API for the chat, where nothing is forced. */
+function whyNot({ message }: Error, { id }: Session): string {
+  return message.replace('with force', `with libero sessions rewind ${id} --force`)
+}
+
+function showPlan({ files }: Plan, { screen }: CommandContext): void {
+  if (!files) return
+  const lines = [
     ...files.restore.map((path) => `restore  ${path}`),
     ...files.delete.map((path) => `delete   ${path}`),
     ...files.conflicts.map(({ path, why }) => `keep     ${path}: ${why}`),
-  ].join('\n')
+  ]
+  if (lines.length > 0) screen.print(lines.join('\n'))
 }
 
 function detailOf(scope: RollbackScope, { turns, files }: Plan): string {
@@ -130,8 +142,12 @@ function detailOf(scope: RollbackScope, { turns, files }: Plan): string {
 function resultText({ turns, files }: SessionRollbackResult, verb: string): string {
   const done = files ? [`${pluralize(files.restored.length, 'file')} restored`, `${files.deleted.length} deleted`] : []
   const kept = files?.conflicts.map(({ path, why }) => `kept ${path}: ${why}`) ?? []
+  const failed =
+    files?.failed.map((path) => `failed ${path}: it could not be restored; see which program uses it, and try again`) ??
+    []
   return [
     [...(turns > 0 ? [`${pluralize(turns, 'turn')} ${verb}`] : []), ...done].join('; ') || 'Nothing was changed',
     ...kept,
+    ...failed,
   ].join('\n')
 }

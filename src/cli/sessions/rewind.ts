@@ -78,8 +78,7 @@ export async function undo({ words, values }: SessionArgs<RewindValues>, io: Io)
     }
     if (!(await isWanted(shown, values, io))) return exitCodes.done
     const done = await snapshots.undoRollback(session, { force })
-    print(done, { io, session, values, turnsWord: undone.added === undefined ? 'came back' : 'left again' })
-    return exitCodes.done
+    return print(done, { io, session, values, turnsWord: undone.added === undefined ? 'came back' : 'left again' })
   })
 }
 
@@ -228,8 +227,7 @@ async function goBack(
     question: 'Go back?',
   }
   if (!(await isWanted(shown, values, io))) return exitCodes.done
-  print(await snapshots.rollback(session, options), { io, session, values, turnsWord: 'left the conversation' })
-  return exitCodes.done
+  return print(await snapshots.rollback(session, options), { io, session, values, turnsWord: 'left the conversation' })
 }
 
 interface ShownPlan {
@@ -280,16 +278,19 @@ interface PrintOptions {
   readonly turnsWord: string
 }
 
-function print({ turns, files }: SessionRollbackResult, { io, session, values, turnsWord }: PrintOptions): void {
+function print({ turns, files }: SessionRollbackResult, { io, session, values, turnsWord }: PrintOptions): number {
+  const { failed = [] } = files ?? {}
+  const code = failed.length > 0 ? exitCodes.error : exitCodes.done
   if (values.json) {
     io.out(jsonText({ session: session.id, turns, ...(files && { files }) }))
-    return
+    return code
   }
   if (turns > 0) io.err(`${pluralize(turns, 'turn')} ${turnsWord}`)
   for (const path of files?.restored ?? []) io.err(`restored  ${fullyVisible(path)}`)
   for (const path of files?.deleted ?? []) io.err(`deleted   ${fullyVisible(path)}`)
   for (const { path, why } of files?.conflicts ?? []) io.err(`kept      ${fullyVisible(path)}: ${fullyVisible(why)}`)
-  for (const path of files?.failed ?? [])
+  for (const path of failed)
     io.err(`failed    ${fullyVisible(path)}: it could not be restored; see which program uses it, and try again`)
   io.err(`To take this back: libero undo ${fullyVisible(session.id)}`)
+  return code
 }

@@ -159,9 +159,11 @@ export class MessageFiles {
     const isDone = ({ rolledBack }: MessageSnapshots): boolean => !force && rolledBack?.isPartial === false
     const turns: Work[] = []
     for (const [i, one] of known.entries()) {
-      const { before, after = known[i + 1]?.before } = one
+      const { before, after } = one
       if (isDone(one)) continue
-      const end = after ?? (force ? await files.take({ owner: this.#options.agentId }) : undefined)
+      // The files before the next message have what others changed since.
+      const end =
+        after ?? (force ? (known[i + 1]?.before ?? (await files.take({ owner: this.#options.agentId }))) : undefined)
       if (!before || !end)
         throw new RollbackError(
           'cut_off',

@@ -62,6 +62,28 @@ describe('what is streamed', () => {
     expect([...fold.view.rows].map(({ id }) => id)).toEqual(['t2', 't3', 't4'])
   })
 
+  test('WB61 stays whole if a message or a note comes in the middle of it, and goes with the answer that replaces it', () => {
+    const steer = entry(4, { type: 'input', mode: 'steer', clientKey: 'k', content: [{ type: 'text', text: 'Hurry' }] })
+    const note = entry(5, { type: 'state', owner: 'x', value: 1 })
+    const begun = () => {
+      const fold = createSessionFold()
+      fold.begin(log.slice(2))
+      fold.apply(delta('Half of '))
+      fold.apply(durable(steer))
+      fold.apply(delta('it'))
+      fold.apply(durable(note))
+      return fold
+    }
+    const open = begun()
+    expect(open.addRead([...log, steer, note])).toBe(true)
+    expect(open.view.rows.at(-1)).toMatchObject({ id: 't4', text: 'Half of it', isOpen: true })
+    const over = begun()
+    const answer = turn(6, 'assistant', 'All of it')
+    over.apply(durable(answer))
+    expect(over.addRead([...log, steer, note, answer])).toBe(true)
+    expect([...over.view.rows].map(({ id }) => id)).toEqual(['t2', 't3', 't6'])
+  })
+
   test('WB66 a large result is kept short, with the facts of the whole one', () => {
     const output = Array.from({ length: 5000 }, (_, i) => `line ${i}`).join('\n')
     const fold = createSessionFold()

@@ -6,6 +6,7 @@ import {
   foldOnwards,
   type LogEntry,
   type RemoteEvent,
+  replacesReply,
   type SessionView,
 } from '../libero.ts'
 import { cutEntry, resultIn } from './cut-entry.ts'
@@ -38,7 +39,7 @@ export function createSessionFold(): SessionFold {
   let view = emptyView
   let whole = emptyView
   let isWhole = false
-  /** What was streamed since the last entry: the log does not have it. */
+  /** What was streamed of the open reply: the log does not have it. */
   let streamed: RemoteEvent[] = []
   const cut = new Set<number>()
   const ends = new Map<number, CallEnd>()
@@ -72,7 +73,7 @@ export function createSessionFold(): SessionFold {
     },
     apply(event) {
       if (event.durable) {
-        streamed = []
+        if (replacesReply(event.entry)) streamed = []
         view = foldOnwards(view, { ...event, entry: kept(event.entry) })
       } else if (event.type === 'child') {
         const { event: told } = event
