@@ -84,6 +84,22 @@ export const repositories: AttackClass = {
       later,
     },
     {
+      name: 'configuration of one worktree among many',
+      line: 'cp -r .git e; git config -f e/config core.fsmonitor @WORK/payload.sh; for w in .git/worktrees/*; do echo @WORK/e > $w/commondir; done',
+      setup:
+        'for i in {1..60}; do mkdir -p .git/worktrees/$i; done; git worktree add -q ../w; git worktree add -q ../zw',
+      cleanup: 'rm -rf ../w ../zw',
+      later: 'git -C ../w status; git -C ../zw status',
+    },
+    {
+      name: 'configuration that a worktree lacks',
+      line: "printf '[core]\\n\\tfsmonitor = @WORK/payload.sh\\n' > .git/worktrees/w/config.worktree",
+      setup:
+        'git config extensions.worktreeConfig true; git worktree add -q ../w; rm -f .git/worktrees/w/config.worktree',
+      cleanup: 'rm -rf ../w',
+      later: 'git -C ../w status',
+    },
+    {
       name: 'common folder',
       line: `cp -r .git e; ${evil}; echo @WORK/e > .git/commondir`,
       later,
