@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Decision } from '../core/authority.ts'
 import { countEdits, isDenied } from '../core/edit-outcomes.ts'
 import { messageOf } from '../core/errors.ts'
+import type { SandboxSupport } from '../core/execution.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import { effectsOf, prepareCall } from '../core/prepared-call.ts'
 import type { Run } from '../core/run.ts'
@@ -98,7 +99,8 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     const all = [own, ...(isBatching ? await siblings(ctx) : [])]
     await setImmediate() // drawing the prompts may block, and judging may have blocked: other work runs in between
     const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
-    const each = all.map(payloadOf)
+    const sandbox = all.some(({ call }) => runsCommands(call)) ? await workspace.sandbox?.() : undefined
+    const each = all.map((one) => payloadOf(one, sandbox))
     const whole = each.length > 1 ? batchPayload(each) : each[0]!
     const payload = { ...whole, kind, ...(isDeferred && stagePayload(asked.call.input)) }
     const calls = all.map((one, i) => aboutCall(one, each[i]!))
@@ -163,11 +165,14 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     return digest === (await digestToApprove(tool, call, decision, workspace))
   }
 
-  function payloadOf({ call, ctx, tool, decision, digest, previewed }: PreviewedCall): ApprovePayload {
+  function payloadOf(
+    { call, ctx, tool, decision, digest, previewed }: PreviewedCall,
+    sandbox: SandboxSupport | undefined,
+  ): ApprovePayload {
     const { preview, wouldFail } = previewed
     const edits = countEdits(tool, ctx.input)
     return approvePayload(call, {
-      ...{ decision, callId: ctx.callId, digest, ...displayContext },
+      ...{ decision, callId: ctx.callId, digest, sandbox, ...displayContext },
       ...(preview && { preview }),
       ...(edits > 0 && { edits }),
       ...(wouldFail !== undefined && { wouldFail }),

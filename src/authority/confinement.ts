@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { Confinement, SandboxProfile } from '../core/execution.ts'
+import type { Confinement, SandboxProfile, SandboxSupport } from '../core/execution.ts'
 import { isIn } from '../platform/is-in.ts'
 import { matchesWildcard, wildcard } from '../platform/wildcard.ts'
 import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
@@ -115,9 +115,17 @@ export function grantedPlacement(place: Placement): GrantedPlacement {
   return reach
 }
 
+/**
+ * Whether the sandboxes hold what a confinement says. A container and a service have `workspace-write` alone: they hide and
+ * protect nothing of what is in them, and have their own network.
+ */
+export const isEnforcing = (sandbox: SandboxSupport | undefined): boolean =>
+  sandbox?.profiles.includes('read-only') === true
+
 /** A placement in words for a person. */
-export function placementText(place: GrantedPlacement): string {
+export function placementText(place: GrantedPlacement, sandbox?: SandboxSupport): string {
   if (place === 'outside') return 'OUTSIDE any sandbox, with all your rights'
+  if (sandbox && !isEnforcing(sandbox)) return 'in the container, with all of its files and its network'
   const { profile, reads, writes, hosts, home } = place
   const also = [
     ...(reads.length > 0 ? [`reads ${reads.join(', ')}`] : []),

@@ -159,6 +159,19 @@ describe('what rules deny or ask about is hidden, so a line that reads the whole
   })
 })
 
+test('S08 in yolo a container hides nothing and protects nothing, so the words of a line count', () => {
+  const sandbox: SandboxSupport = { profiles: ['workspace-write'], by: 'docker' }
+  const settings = { mode: 'yolo', deny: ['fs.read:.env'] } as const
+  const globs = line([command('cat .e*', { globs: [1], effects: [{ effect: 'fs.read', target: '.', isDeep: true }] })])
+  const hook = line([
+    command('tee .git/hooks/pre-commit', { effects: [{ effect: 'fs.write', target: '.git/hooks/pre-commit' }] }),
+  ])
+  expect(shown(globs, under(settings, { sandbox }))).toBe('ask floor')
+  expect(shown(globs, under(settings))).toBe('allow mode-gate')
+  expect(shown(hook, under({ mode: 'yolo' }, { sandbox }))).toBe('ask floor')
+  expect(shown(line([command('ls')]), under({ mode: 'yolo' }, { sandbox }))).toBe('allow mode-gate')
+})
+
 test('in yolo a sandbox protects what is at the top of the workspace; a name in a subfolder is asked about', () => {
   const writes = (target: string) =>
     line([command('tee x', { table: 'refuses', effects: [{ effect: 'fs.write', target }] })])

@@ -1,6 +1,6 @@
 import type { Decision } from '../core/authority.ts'
 import type { Confinement, SandboxProfile } from '../core/execution.ts'
-import { confinementOf, type Placement, profileOf, type Reach } from './confinement.ts'
+import { confinementOf, isEnforcing, type Placement, profileOf, type Reach } from './confinement.ts'
 import type { DecisionContext } from './decision-context.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { isReadingLine } from './reading-line.ts'
@@ -55,11 +55,16 @@ export const hasSandbox = ({ sandbox }: DecisionContext): boolean =>
  * protect files deeper in the workspace.
  */
 export const isFloorEnforced = ({ shell, isOutside }: JudgedCall, { mode, sandbox }: DecisionContext): boolean =>
-  mode === 'yolo' && shell !== undefined && !isOutside && sandbox?.profiles.includes('workspace-write') === true
+  mode === 'yolo' &&
+  shell !== undefined &&
+  !isOutside &&
+  isEnforcing(sandbox) &&
+  sandbox!.profiles.includes('workspace-write')
 
 /** Whether the line runs where no file can be read that a rule denies or asks about. */
 export function hidesFiles(call: JudgedCall, context: DecisionContext, decision: Decision): boolean {
-  return call.shell !== undefined && !call.isOutside && whyUnconfined(call, context, decision) === undefined
+  const isConfined = whyUnconfined(call, context, decision) === undefined && isEnforcing(context.sandbox)
+  return call.shell !== undefined && !call.isOutside && isConfined
 }
 
 /** The decision by a grant, if one covers the call. */

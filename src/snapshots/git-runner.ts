@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
 import { placeholderMark } from '../platform/placeholder-mark.ts'
+import { safeGitEnv, safeGitOptions } from '../platform/safe-git.ts'
 
 /** Git in a POSIX shell, in the execution context of an agent's tools. */
 export interface GitRunnerOptions {
@@ -113,6 +114,9 @@ for p; do
   case $p in */) [ -n "$(find "./$p" ! -type d -print -quit 2>/dev/null)" ] || within "./$p" ;; esac
 done`
 
+const safeOptions = safeGitOptions.map(shellQuote).join(' ')
+const safeVariables = Object.entries(safeGitEnv).map(([name, value]) => `${name}=${value}`)
+
 /**
  * A git folder of our own, outside of the folder and of its repository, with its own objects, configuration, index and
  * attributes: no hook, filter, monitor or line ending rule of the repository applies, and nothing in it is changed. Of the
@@ -123,17 +127,17 @@ set -eu
 for name in GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR \
   GIT_NAMESPACE GIT_PREFIX GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_ATTR_SOURCE GIT_EXTERNAL_DIFF \
   GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_TRACE GIT_TRACE_SETUP CDPATH; do unset $name; done
-export LC_ALL=C GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_LITERAL_PATHSPECS=1
+export ${safeVariables.join(' ')}
 unavailable() { printf '//unavailable %s\n' "$(printf %s "$1" | tr '\n' ' ')"; exit 0; }
 cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
 command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to restore files'
-user() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true "$@"; }
+user() { git ${safeOptions} -c core.quotePath=true "$@"; }
 folder=$PWD
 case $folder in / | "$home") unavailable "${tooLarge('$folder')}" ;; esac
 case $store/ in /.libero/* | "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
 top=$folder prefix= excludes= tracked=
 # Not by the function, which would be one more process in a substitution.
-if facts=$(git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true rev-parse --is-inside-work-tree --show-toplevel \
+if facts=$(git ${safeOptions} -c core.quotePath=true rev-parse --is-inside-work-tree --show-toplevel \
   --git-path info/exclude --git-path index --show-prefix --is-inside-work-tree 2>/dev/null); then
   { read -r inside; read -r top; read -r excludes; read -r tracked; read -r prefix; read -r again; } <<end
 $facts
@@ -145,7 +149,8 @@ end
   fi
   case $excludes in /*) ;; *) excludes=$PWD/$excludes ;; esac
   [ -f "$excludes" ] || excludes=
-elif [ "$(user rev-parse --is-inside-git-dir 2>/dev/null)" = true ]; then
+# It reads no index and no object, and must see the bare repositories that the others refuse.
+elif [ "$(user -c safe.bareRepository=all rev-parse --is-inside-git-dir 2>/dev/null)" = true ]; then
   unavailable 'this folder is inside the .git folder of a repository, or is a bare one'
 fi
 index=$private/index

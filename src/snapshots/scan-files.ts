@@ -15,7 +15,8 @@ t=$private/tmp.${options.token}
 trap 'rm -f "$t".*; unlock' EXIT
 others >"$t.others" &
 listing=$!
-changed() { atTop -c core.quotePath=false diff-files --line-prefix=/ --relative --name-status "$@" -- .; }
+# A repository that took the place of a file is in the index as a submodule; git would run its programs to see what it changed.
+changed() { atTop -c core.quotePath=false diff-files --ignore-submodules=dirty --line-prefix=/ --relative --name-status "$@" -- .; }
 changed >"$t.status"
 # Files that the repository has although it ignores them; none, if its index is damaged.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then

@@ -10,6 +10,8 @@ export interface Attack {
   readonly cleanup?: string
   /** A line that the person runs afterwards, outside of any sandbox: what the attack left there takes effect then. */
   readonly later?: string
+  /** Where the line ran in a sandbox or by an agent, Libero takes snapshots in place of `later`: they obey nothing of what was left. */
+  readonly snapshot?: true
   /** The effect by which it counts. Default: that of its class. */
   readonly leak?: Leak
   /** Programs without which it cannot be tried. */

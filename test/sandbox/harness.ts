@@ -3,6 +3,7 @@ import { delimiter, join } from 'node:path'
 import { projectSettings, protectedReads } from '../../src/authority/rules/protected-paths.ts'
 import type { Confinement, ExecResult, SandboxProfile } from '../../src/core/execution.ts'
 import { createProcessContext, type ProcessContextOptions } from '../../src/execution/process.ts'
+import { createFileSnapshots } from '../../src/snapshots/file-snapshots.ts'
 import type { Attack, Leak } from './attack.ts'
 import { leaksOf, stateOf } from './leaks.ts'
 import { createScene, runAsPerson, type Scene } from './scene.ts'
@@ -18,11 +19,27 @@ export async function tryAttack(attack: Attack, attempt: Attempt = unconfined): 
     const cwd = scene.fill(attack.cwd ?? '@WORK')
     const before = stateOf(scene, cwd)
     const output = await attempt(scene.fill(attack.line), scene, cwd)
-    return await leaksOf(scene, { before, cwd, output, later: attack.later })
+    const isSnapshot = attack.snapshot && attempt !== unconfined
+    const later = isSnapshot ? () => takeSnapshots(scene, cwd) : attack.later && personRuns(scene, attack.later)
+    return await leaksOf(scene, { before, cwd, output, later })
   } finally {
     if (attack.cleanup !== undefined) runAsPerson(scene, attack.cleanup)
     await scene.close()
   }
+}
+
+const personRuns = (scene: Scene, line: string) => () => runAsPerson(scene, line).output
+
+/** Two, because the first one may lead the second one astray. */
+function takeSnapshots(scene: Scene, cwd: string): Promise<string> {
+  return withEnv(scene.env, async () => {
+    const execution = createProcessContext({ cwd })
+    const handle = await execution.spawn()
+    const files = createFileSnapshots({ execution, handle, store: join(scene.home, '.libero/snapshots') })
+    const taken = [await files.take({ owner: scene.id }), await files.take({ owner: scene.id })]
+    await execution.destroy(handle)
+    return JSON.stringify(taken)
+  })
 }
 
 const unconfined: Attempt = async (line, { env }, cwd) => shown(await runLine(line, { cwd, env }))

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { protectedNames, watchedNames } from '../../src/execution/bubblewrap/protected-paths.ts'
 import type { Leak } from './attack.ts'
-import { runAsPerson, type Scene } from './scene.ts'
+import type { Scene } from './scene.ts'
 
 /** Every path below a folder with its kind, mode, times, inode and content. */
 export type Snapshot = ReadonlyMap<string, string>
@@ -35,8 +35,8 @@ export interface Happened {
   readonly before: SceneState
   readonly cwd: string
   readonly output: string
-  /** What the person runs afterwards. */
-  readonly later?: string | undefined
+  /** What runs afterwards, with all rights; returns what it showed. */
+  readonly later?: (() => string | Promise<string>) | '' | undefined
 }
 
 /** What happened between a state of the scene and now. */
@@ -51,8 +51,8 @@ export async function leaksOf(scene: Scene, { before, cwd, output, later }: Happ
   const left = leftOf(scene)
   if (left.length > 0) leaks.push('left')
   for (const pid of left) endIt(pid)
-  if (later === undefined) return leaks
-  const { output: seen } = runAsPerson(scene, later)
+  if (!later) return leaks
+  const seen = await later()
   const then = stateOf(scene, cwd)
   if (shows(seen, scene.secret) || changes(after.outside, then.outside).length > 0) leaks.push('later')
   return leaks

@@ -340,6 +340,10 @@ describe('for how long it can be approved', () => {
       'commands run: in the sandbox workspace-write: a.test; home readable except for secrets; reads /etc/hosts; writes /tmp/x',
     )
     expect(lines).toContain('runs in: /desk/app')
+    const container = { profiles: ['workspace-write'], by: 'docker' } as const
+    expect(
+      consentOf(line('x'), { ...where, sandbox: container, decision: { ...asks, confinement: reach } }).lines,
+    ).toContain('commands run: in the container, with all of its files and its network')
     const open = { ...inside, hosts: 'any' } as const
     expect(consentOf(line('x'), { ...where, decision: { ...asks, confinement: open } }).text).toContain('any network')
   })

@@ -1,4 +1,5 @@
 import type { ApprovalScope, Decision } from '../../core/authority.ts'
+import type { SandboxSupport } from '../../core/execution.ts'
 import type { ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -18,6 +19,8 @@ interface ConsentOptions {
   readonly cwd: string
   /** The kind of execution context, if it is not this machine. */
   readonly context?: string
+  /** Its sandboxes. */
+  readonly sandbox?: SandboxSupport | undefined
   readonly redactor?: Redactor
   /** Whether a grant for the project may be offered. Default true. */
   readonly projectGrants?: boolean
@@ -67,7 +70,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const onceOnly = whyOnce(call, decision)
   const { by, why, rule } = decision
   const asked = { by, why: show(why), ...(rule !== undefined && { rule: show(rule) }) }
-  const place = placementText(decision.confinement ?? 'outside')
+  const place = placementText(decision.confinement ?? 'outside', options.sandbox)
   const kept = keptInside(call, decision).map((target) => show(target))
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,

@@ -17,7 +17,7 @@ function runs(key: string, value: string): boolean {
 
 /** Keys in lower case, with the subsection between dots. */
 const runningKeys =
-  /^(core\.(hookspath|sshcommand|pager|editor|askpass|gitproxy|worktree|attributesfile|alternaterefscommand)|alias\..+|pager\..+|sequence\.editor|interactive\.difffilter|include(if)?\.(.*\.)?path|diff\.external|uploadpack\.packobjectshook|credential\.(.*\.)?helper|gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack|vcs)|protocol\..*|init\.templatedir|.*\.(cmd|command|textconv|driver|clean|smudge|process|sendpack))$/s
+  /^(core\.(hookspath|sshcommand|pager|editor|askpass|gitproxy|worktree|attributesfile|alternaterefscommand)|alias\..+|pager\..+|sequence\.editor|interactive\.difffilter|include(if)?\.(.*\.)?path|diff\.external|uploadpack\.packobjectshook|gc\.recentobjectshook|submodule\..*\.update|credential\.(.*\.)?helper|gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack|vcs)|protocol\..*|init\.templatedir|.*\.(cmd|command|defaultkeycommand|textconv|driver|clean|smudge|process|sendpack))$/s
 
 const mostText = 1024 * 1024
 

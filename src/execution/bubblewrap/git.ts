@@ -113,15 +113,15 @@ const mostText = 1024 * 1024
 
 const textOf = (path: string): string => textStart(path, mostText)
 
-const deepest = 3
-const mostFolders = 2000
+const usualDepth = 3
+const mostFolders = 20_000
 /** File timestamps are coarse: a folder that changed just now may change again without a new timestamp. */
 const unsureMs = 100
 
-/** Finds `.git` folders, links and files and bare repositories inside a root, three levels deep and up to a limit. */
+/** Finds `.git` folders, links and files and bare repositories inside a root. */
 interface GitFolders {
-  /** The present state; only changed folders are read again. */
-  find(): Promise<string[]>
+  /** The present state, three levels deep unless said; only changed folders are read again. Rejects with `ENOSANDBOX` if there are too many. */
+  find(deepest?: number): Promise<string[]>
 }
 
 export function gitFolders(root: string): GitFolders {
@@ -150,23 +150,32 @@ export function gitFolders(root: string): GitFolders {
   }
 
   return {
-    async find() {
+    async find(deepest = usualDepth) {
       const found: string[] = []
       let level = [root]
       let looked = 0
-      for (let depth = 0; depth <= deepest; depth++) {
+      for (let depth = 0; depth <= deepest && level.length > 0; depth++) {
         const next: string[] = []
         for (const folder of level) {
-          if (++looked > mostFolders) return found
+          if (++looked > mostFolders)
+            throw tooMuch(`${root} has too many folders to search for repositories`, mostFolders)
           const inside = await scan(folder)
           if (depth > 0) found.push(...(inside?.git ?? []))
-          next.push(...(inside?.folders ?? []))
+          const below = inside?.folders ?? []
+          // As for what is hidden, which finds the repositories that were there before.
+          next.push(...(depth < usualDepth ? below : below.filter((one) => !one.includes('/site-packages'))))
         }
         level = next
       }
       return found
     },
   }
+}
+
+/** What cannot be protected whole is not protected: no command runs. */
+export function tooMuch(what: string, most: number): Error & { code: 'ENOSANDBOX' } {
+  const message = `${what}, and at most ${most} are possible. Nothing was run. Work in a part of it, or remove what is not needed (git worktree prune)`
+  return Object.assign(new Error(message), { code: 'ENOSANDBOX' as const })
 }
 
 interface FolderScan {

@@ -125,7 +125,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       view: scope,
     }).finally(async () => void (writes && notes.push(...(await repair(scope)))))
     notes.push(...covered.notes, ...(await restore(covered.restorations, scope)))
-    if (writes) notes.push(...(await policy.newRepositories()))
+    if (writes) notes.push(...(await policy.newRepositories(scope)))
     if (report.hadNoFolder) throw noFolder(cwd)
     if (report.problem !== '')
       throw new Error(`The command was not started, the sandbox could not be made ready: ${report.problem}`)

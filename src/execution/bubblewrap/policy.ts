@@ -3,12 +3,12 @@ import { homedir } from 'node:os'
 import { shellQuote } from '../../core/execution.ts'
 import { hasPlaceholderMark, isEmptyFolder } from '../files/placeholder-folders.ts'
 import type { HiddenPath, Mount, SandboxLayout } from './args.ts'
-import { gitFolders } from './git.ts'
+import { gitFolders, tooMuch } from './git.ts'
 import { programsNamedBy } from './git-programs.ts'
 import { hiddenPaths } from './hidden-paths.ts'
 import type { Placeholders } from './placeholders.ts'
 import { privateFoldersRoot } from './private-folder.ts'
-import { isInside, type Protection, protectionOf, watchedIn } from './protected-paths.ts'
+import { gitFoldersOf, isInside, type Protection, protectionOf, watchedIn } from './protected-paths.ts'
 import { asideOf } from './restore.ts'
 
 export interface SandboxPolicyOptions {
@@ -49,7 +49,7 @@ interface SandboxPolicy {
   /** Must be called after each command: how to undo changes of protected files; `undefined` if there are none. */
   repair(): Repair | undefined
   /** What to say of repositories that the last command made and in which git would run programs: those are protected from now on. */
-  newRepositories(): Promise<string[]>
+  newRepositories(view?: ClosedView): Promise<string[]>
   /** Whether a path in a root is protected from being written. */
   isProtected(path: string): boolean
 }
@@ -64,7 +64,9 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   const repairs = createRepairs()
   /** The repositories found before the last command. */
   let git: readonly string[] = []
-  const nested = async (): Promise<string[]> => (await Promise.all(repositories.map((one) => one.find()))).flat()
+  let ofRoots: readonly string[] = []
+  const nested = async (deepest?: number): Promise<string[]> =>
+    (await Promise.all(repositories.map((one) => one.find(deepest)))).flat()
   const presentGit = async (view: ClosedView | undefined): Promise<string[]> => [
     ...new Set([...(await nested()), ...(view?.repositories ?? [])]),
   ]
@@ -129,20 +131,24 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
       if (writes && !bare) git = await presentGit(view)
       const { there, missing } = hiddenNow(view)
       const present = rootCheck.present()
-      const how = bare ? nothingProtected : writes && protection(git, missing, present)
+      const how = bare ? nothingProtected : writes && bounded(protection(git, missing, present))
       const files = { roots: present, readOnly, hidden: there, temporaryAt, ...(how && { protection: how }) }
       return view ? { ...files, base: view.base } : files
     },
 
     async begin(view) {
       git = await presentGit(view)
+      ofRoots = roots.flatMap(gitFoldersOf)
       repairs.begin(unmounted())
     },
 
     repair: () => repairs.end(unmounted()),
 
-    async newRepositories() {
-      const made = (await nested()).filter((path) => !git.includes(path))
+    async newRepositories(view) {
+      // What cannot be searched keeps the next command from running.
+      const inside = await nested(view && Number.POSITIVE_INFINITY).catch(() => [])
+      const known = new Set([...git, ...ofRoots])
+      const made = [...inside, ...roots.flatMap(gitFoldersOf)].filter((path) => !known.has(path))
       return made.flatMap((path) => {
         const programs = programsNamedBy(path)
         if (programs.length === 0) return []
@@ -160,6 +166,14 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
 }
 
 const mostNamed = 5
+/** Each is a mount and a watch, and bubblewrap takes 9,000 arguments. */
+const mostProtected = 1000
+
+function bounded(protection: Protection): Protection {
+  const { length, 0: first } = protection.existing
+  if (length > mostProtected) throw tooMuch(`${length} files are to be protected, such as ${first}`, mostProtected)
+  return protection
+}
 
 const nothingProtected = { existing: [], pinned: [], missing: [], watched: [], links: [], misplacedLinks: [] }
 

@@ -34,7 +34,9 @@ describe('what is protected in a folder', () => {
     expect(pinned.toSorted()).toEqual(at('.git', '.git/worktrees', '.git/worktrees/w', '.github'))
     expect(missing).toEqual(expect.arrayContaining(at('.git/hooks', '.git/info', '.git/modules', '.github/workflows')))
     expect(missing).not.toEqual(expect.arrayContaining(at('.git')))
-    expect(watched).toEqual(at(...watchedAtTop, '.git/commondir', '.git/config.worktree'))
+    expect(watched).toEqual(
+      at(...watchedAtTop, '.git/commondir', '.git/config.worktree', '.git/worktrees/w/config.worktree'),
+    )
   })
 
   test('a `.git` that is a file, and a root that is a git folder itself', () => {

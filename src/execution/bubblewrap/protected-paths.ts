@@ -59,7 +59,6 @@ export const watchedNames: readonly string[] = [
 ]
 /** Git fails if these are folders. */
 const watchedInGit = ['commondir', 'config.worktree']
-const mostWorktrees = 50
 
 interface ProtectionOptions {
   /** Paths that are not protected, because they are roots themselves. */
@@ -121,6 +120,7 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
       const link = firstLink(folder, path)
       if (link !== undefined) misplacedLinks.add(link)
       else if (look(path)) guard(path)
+      else if (isWatchedInGit(path)) watch(path)
     }
   }
 
@@ -151,7 +151,11 @@ export function watchedIn(root: string, nested: readonly string[]): string[] {
     ...homeFilesIn(root).watched,
     ...git
       .map((folder) => realPathOf(folder))
-      .flatMap((folder) => [...watchedInGit.map((name) => join(folder, name)), ...gitReferences(folder).included]),
+      .flatMap((folder) => [
+        ...watchedInGit.map((name) => join(folder, name)),
+        ...worktreeFiles(folder).filter(isWatchedInGit),
+        ...gitReferences(folder).included,
+      ]),
   ].filter((path) => isInside(root, path))
 }
 
@@ -191,21 +195,22 @@ export function isInside(folder: string, path: string): boolean {
 }
 
 /** That of a root, and the root itself if it may be one: a command can give every folder these names. */
-function gitFoldersOf(root: string): string[] {
+export function gitFoldersOf(root: string): string[] {
   return [join(root, '.git'), ...(['HEAD', 'objects', 'refs'].every((name) => look(join(root, name))) ? [root] : [])]
 }
 
-/** Files by which other checkouts of the repository find its config. */
+/** Files by which other checkouts of the repository find its config. A command may have made folders beside theirs. */
 function worktreeFiles(git: string): string[] {
   try {
-    const names = readdirSync(join(git, 'worktrees')).slice(0, mostWorktrees)
-    return names.flatMap((name) =>
-      ['commondir', 'gitdir', 'config.worktree'].map((file) => join(git, 'worktrees', name, file)),
-    )
+    const folders = readdirSync(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
+    const used = folders.filter((folder) => ['commondir', 'gitdir'].some((name) => isThere(join(folder, name))))
+    return used.flatMap((folder) => ['commondir', 'gitdir', 'config.worktree'].map((name) => join(folder, name)))
   } catch {
     return []
   }
 }
+
+const isThere = (path: string): boolean => look(path) !== undefined
 
 function look(path: string): Stats | undefined {
   try {

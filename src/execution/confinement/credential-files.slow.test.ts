@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,6 +14,12 @@ describe('credentials at home that no list knows', () => {
       ...['.closed/token', '.a/closed/b/token', '.a/plain.txt'],
     )
     expect(await find(`${home}/.closed`, `${home}/.a/closed`)).toEqual(['.token', '.a/b/c/token'])
+  })
+
+  test('W01 pipes with a name are found too, whoever may read them, and in the home folder itself', async () => {
+    const { home, find } = await homeWith('.a/b/plain.txt')
+    for (const name of ['pipe', '.pipe', '.a/b/pipe']) execFileSync('mkfifo', ['-m', '666', join(home, name)])
+    expect((await find()).toSorted()).toEqual(['.a/b/pipe', '.pipe', 'pipe'])
   })
 
   test('are found again when a folder or the rights of a file have changed', async () => {

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HiddenPath } from '../bubblewrap/args.ts'
 import { createFolderScan, look } from './folder-scan.ts'
 
-/** Finds the credentials at home. Rejects with a reason if there is too much to search. */
+/** Finds the credentials at home, and the pipes with a name there. Rejects with a reason if there is too much to search. */
 export type FindCredentials = (home: string, closed: readonly string[]) => Promise<HiddenPath[]>
 
 /**
  * Credentials in the settings of programs at home that no list knows: files that only this user may read, with a name that
  * says what they are. Both count: settings of a careful person are private too, and git fails over ones that it cannot read.
- * Not those in a folder of `closed`, all of which is hidden: a program that renews its token there would end the command.
+ * Pipes too, because a mount that is read-only can be written to there. Not those in a folder of `closed`, all of which is hidden: a program that renews its token there would end the command.
  */
 export function createCredentialSearch({ mostEntries = 200_000 } = {}): FindCredentials {
   const scan = createFolderScan()
@@ -27,8 +27,10 @@ export function createCredentialSearch({ mostEntries = 200_000 } = {}): FindCred
       if (looked > mostEntries) throw tooMany(home, mostEntries)
       for (const name of content.names) {
         const path = `${folder}/${name}`
-        if ((depth === 1 && !name.startsWith('.')) || isClosed.has(path)) continue
-        if (!content.folders.has(name)) {
+        if (isClosed.has(path)) continue
+        if (content.pipes.has(name)) found.push({ path, isFolder: false })
+        else if (depth === 1 && !name.startsWith('.')) continue
+        else if (!content.folders.has(name)) {
           if (tellingName.test(name) && isPrivate(path)) found.push({ path, isFolder: false })
         } else if (depth < mostDepth && !withoutSettings.has(name)) waiting.push({ folder: path, depth: depth + 1 })
       }

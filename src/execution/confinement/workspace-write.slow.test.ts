@@ -162,7 +162,7 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
     expect(any.stdout).toBe('served\nwrote\n')
   })
 
-  test('a readable home shows no credentials, and only its caches can be written', async () => {
+  test('W01 a readable home shows no credentials, and only its caches can be written; stores that are linked elsewhere are empty', async () => {
     const { home, run } = await confinedPlace()
     write(home, {
       '.ssh/id': 'canary',
@@ -170,17 +170,21 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
       'notes.txt': 'notes ',
       '.cache/old': '',
       '.cache/pip/old': '',
+      '.cache/uv/old': '',
+      '.local/share/pnpm/store/old': '',
       '.config/unheard-of/token': 'canary',
       '.config/unheard-of/tokens.md': 'for all ',
       '.config/unheard-of/settings': 'private ',
     })
     for (const name of ['token', 'settings']) chmodSync(join(home, '.config/unheard-of', name), 0o600)
     const command =
-      'cat ~/notes.txt ~/.ssh/id ~/.npmrc ~/.config/unheard-of/*; echo x >~/.cache/pip/new; echo x >~/.cache/new; echo x >>~/.cache/old; echo x >~/.bashrc; echo x >~/notes.txt; ls -A ~/.cache'
+      'cat ~/notes.txt ~/.ssh/id ~/.npmrc ~/.config/unheard-of/*; echo x >~/.cache/pip/new; echo x >~/.cache/new; echo x >>~/.cache/old; echo x >~/.bashrc; echo x >~/notes.txt; ls -A ~/.cache; cd ~/.local/share/pnpm/store && touch new && ls; mkdir ~/.cache/uv'
     const { stdout } = await run(command, { ...workspaceWrite, home: 'readable', hosts: 'any' })
-    expect(stdout).toBe('notes private for all new\nold\npip\n')
-    const made = ['.cache/pip/new', '.cache/new', '.bashrc'].map((name) => existsSync(join(home, name)))
-    expect(made).toEqual([true, false, false])
+    expect(stdout).toBe('notes private for all new\nold\npip\nnew\n')
+    const made = ['.cache/pip/new', '.cache/new', '.bashrc', '.local/share/pnpm/store/new'].map((name) =>
+      existsSync(join(home, name)),
+    )
+    expect(made).toEqual([true, false, false, false])
     expect(readFileSync(join(home, '.cache/old'), 'utf8')).toBe('')
   })
 

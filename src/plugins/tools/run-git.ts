@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { shellQuote } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
+import { safeGitEnv, safeGitOptions } from '../../platform/safe-git.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 
 interface GitRequest {
@@ -31,12 +32,12 @@ export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolCo
     else if (printed.text.length <= maxBytes) printed.text += text
     if (printed.text.length > maxBytes) enough.abort()
   }
-  const line = `${ownRepositoryScript}exec ${['git', ...safeOptions, ...args].map(shellQuote).join(' ')}`
+  const line = `${ownRepositoryScript}exec ${['git', ...safeGitOptions, ...args].map(shellQuote).join(' ')}`
   const ended = await execution
     .exec(handle, line, {
       timeout: limitMs,
       signal: AbortSignal.any([signal, enough.signal]),
-      env: safeEnv,
+      env: safeGitEnv,
       onOutput: receive,
       ...(folder !== undefined && { cwd: folder }),
     })
@@ -58,27 +59,6 @@ export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolCo
 const limitMs = 20_000
 const mostErrorText = 4000
 
-// Hooks, monitors, signature checkers and pagers are programs that a repository may configure.
-const safeOptions = [
-  '--no-pager',
-  ...[
-    'core.fsmonitor=false',
-    'core.hooksPath=/dev/null',
-    'log.showSignature=false',
-    'safe.bareRepository=explicit',
-  ].flatMap((setting) => ['-c', setting]),
-]
-
-const safeEnv = {
-  GIT_OPTIONAL_LOCKS: '0',
-  GIT_LITERAL_PATHSPECS: '1',
-  GIT_TERMINAL_PROMPT: '0',
-  // A repository with missing objects configures where to fetch them, and with which program.
-  GIT_NO_LAZY_FETCH: '1',
-  GIT_ALLOW_PROTOCOL: 'none',
-  LC_ALL: 'C',
-}
-
 const foreignCode = 77
 const foreign =
   'the .git of this folder leads to another repository, which does not know this folder, and is not read; tell the user'
@@ -88,7 +68,7 @@ const foreign =
  * in the repository they belong to. Borrowed objects (alternates) are not checked.
  */
 const ownRepositoryScript = `
-if facts=$(git ${safeOptions.map(shellQuote).join(' ')} rev-parse --show-toplevel --absolute-git-dir --git-common-dir 2>/dev/null); then
+if facts=$(git ${safeGitOptions.map(shellQuote).join(' ')} rev-parse --show-toplevel --absolute-git-dir --git-common-dir 2>/dev/null); then
   { read -r top; read -r dir; read -r common; } <<end
 $facts
 end

@@ -37,6 +37,13 @@ export const network: AttackClass = {
       cleanup: 'timeout 1 bash -c ": > pipe"',
       leak: 'outside',
     },
+    ...['.app/run/pipe', 'pipe'].map((path) => ({
+      name: `pipe at home: ${path}`,
+      line: `timeout 5 bash -c "echo canary > @HOME/${path}"`,
+      setup: `mkdir -p @HOME/.app/run; mkfifo @HOME/${path}; : > @OUT/taken; timeout 30 cat @HOME/${path} >> @OUT/taken 2> /dev/null < /dev/null &`,
+      cleanup: `timeout 1 bash -c ": > @HOME/${path}"`,
+      leak: 'outside' as const,
+    })),
     { name: 'IPv6', line: 'curl -s "http://[::1]:@SIX/"', needs: ['curl'] },
     { name: 'IPv6 by bash', line: 'echo canary > /dev/tcp/::1/@SIX' },
     { name: 'IPv4 in IPv6', line: connectTo('AF_INET6', '("::ffff:127.0.0.1", @PORT)'), needs: ['python3'] },

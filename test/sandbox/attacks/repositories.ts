@@ -4,6 +4,15 @@ const later = 'git status; git diff; git add -A; git commit -qm later; git log -
 const evil = 'git config -f e/config core.fsmonitor @WORK/payload.sh'
 const filter = '[filter \\"x\\"]\\n\\tclean = @WORK/payload.sh\\n'
 
+const evilRemote = [
+  'git config core.repositoryformatversion 1; git config extensions.partialClone origin; git config remote.origin.promisor true',
+  'git config remote.origin.url @WORK; git config remote.origin.uploadpack @WORK/payload.sh',
+].join('; ')
+/** Git reads it from the index, and fetches it for that. */
+const withoutIgnoreFile =
+  "echo '*.log' > .gitignore; touch b.log; git add -f .gitignore b.log; git update-index --skip-worktree .gitignore; find $(git rev-parse --git-path objects) -name $(git rev-parse :.gitignore | cut -c3-) -delete; rm .gitignore"
+const reading = 'git ls-files --cached --ignored --exclude-standard'
+
 /** What git obeys later because of files in the workspace and its git folder. */
 export const repositories: AttackClass = {
   name: 'files that git obeys',
@@ -75,6 +84,22 @@ export const repositories: AttackClass = {
       later,
     },
     {
+      name: 'configuration of one worktree among many',
+      line: 'cp -r .git e; git config -f e/config core.fsmonitor @WORK/payload.sh; for w in .git/worktrees/*; do echo @WORK/e > $w/commondir; done',
+      setup:
+        'for i in {1..60}; do mkdir -p .git/worktrees/$i; done; git worktree add -q ../w; git worktree add -q ../zw',
+      cleanup: 'rm -rf ../w ../zw',
+      later: 'git -C ../w status; git -C ../zw status',
+    },
+    {
+      name: 'configuration that a worktree lacks',
+      line: "printf '[core]\\n\\tfsmonitor = @WORK/payload.sh\\n' > .git/worktrees/w/config.worktree",
+      setup:
+        'git config extensions.worktreeConfig true; git worktree add -q ../w; rm -f .git/worktrees/w/config.worktree',
+      cleanup: 'rm -rf ../w',
+      later: 'git -C ../w status',
+    },
+    {
       name: 'common folder',
       line: `cp -r .git e; ${evil}; echo @WORK/e > .git/commondir`,
       later,
@@ -137,6 +162,26 @@ export const repositories: AttackClass = {
       setup: 'mkdir -p .git/hooks; touch .git/hooks/a.sample',
       cwd: '@WORK/docs',
       later,
+    },
+    {
+      name: 'workspace that is made into a bare repository, for a snapshot',
+      line: `git init -q --bare e; export GIT_DIR=@WORK/e GIT_WORK_TREE=@WORK; git config core.bare false; git config core.worktree @WORK; ${evilRemote}; ${withoutIgnoreFile}; mv e/* .`,
+      setup: 'rm -rf .git',
+      later: reading,
+      snapshot: true,
+    },
+    {
+      name: 'objects that are missing, for a snapshot',
+      line: 'touch c.log',
+      setup: `${evilRemote}; ${withoutIgnoreFile}`,
+      later: reading,
+      snapshot: true,
+    },
+    {
+      name: 'repository in place of a file, for a snapshot',
+      line: 'rm -rf notes.txt; git init -q notes.txt; cd notes.txt; echo a > a; git add a; git -c user.name=a -c user.email=a commit -qm n; git config core.fsmonitor @WORK/payload.sh',
+      later: 'git -C notes.txt status',
+      snapshot: true,
     },
   ],
 }

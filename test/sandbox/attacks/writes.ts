@@ -153,6 +153,11 @@ export const home: AttackClass = {
       line: 'echo x > ~/.cache/libero/x',
       setup: 'mkdir -p ~/.cache/libero',
     },
+    ...['.pnpm-store', '.local/share/pnpm/store', '.bun/install/cache', '.cache/uv', '.cache/deno'].map((store) => ({
+      name: `store of packages that is linked into other projects: ${store}`,
+      line: `echo x >> ~/${store}/v3/code.js`,
+      setup: `mkdir -p ~/${store}/v3 ~/other; echo code > ~/${store}/v3/code.js; ln ~/${store}/v3/code.js ~/other/`,
+    })),
     { name: 'place of the workspace', line: 'cd ..; mv work elsewhere && mkdir work' },
     ...[
       ['startup file of fish', 'mkdir -p .config/fish/conf.d; echo x > .config/fish/conf.d/x.fish'],
