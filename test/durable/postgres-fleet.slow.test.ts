@@ -98,7 +98,7 @@ withPostgres('a fleet on Postgres', (kit) => {
       return worker.status().runs === count && counter.inFlight() === 0
     })
     const made = await counter.during(clock, 20)
-    expect(made).toBeLessThan(20 * 5)
+    expect(made).toBeLessThan(20 * 3)
     expect(made).toBeGreaterThan(5) // it beats and looks
 
     const closing = worker.close()
@@ -111,7 +111,7 @@ withPostgres('a fleet on Postgres', (kit) => {
     const idle = open({ store: another, clock, kinds: { other: () => createAgent({ provider: scripted() }) } })
     idle.work({ concurrency: 10 })
     await counter.during(clock, 10)
-    expect(await counter.during(clock, 20)).toBeLessThan(20 * 5)
+    expect(await counter.during(clock, 20)).toBeLessThan(20 * 3)
   })
 })
 
