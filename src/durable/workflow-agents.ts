@@ -62,6 +62,7 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
 
   return {
     kind,
+    runsSessions: true,
     owns: (sessionId, ownKind = 'agent') => sessionId.startsWith(agentPrefix) && agentKinds.has(ownKind),
 
     async work({ sessionId: id, attempt }, { worker, signal, admit }) {

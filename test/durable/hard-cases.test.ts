@@ -12,11 +12,43 @@ import { Reconciler } from '../../src/durable/reconciler.ts'
 import { workerDirectory } from '../../src/durable/worker-directory.ts'
 import type { StreamedEvent } from '../../src/events/event-queue.ts'
 import { createServer as createLiberoServer } from '../../src/server/create-server.ts'
+import { loadSession } from '../../src/sessions/session.ts'
 import { createMemoryStore } from '../../src/sessions/stores.ts'
-import { fakeClock, scripted } from '../../src/testing/index.ts'
+import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
 import { eventually } from '../postgres-kit.ts'
-import { fleetKit } from './fleet-kit.ts'
+import { fleetKit, gate } from './fleet-kit.ts'
+
+test('FL79 a suspect that a work runs itself is alone until it makes progress, not until its job is over', async () => {
+  const thinking = gate()
+  const last = gate()
+  const provider = scripted(
+    () => thinking.opened.then(() => [call('c1', 'look')]),
+    () => last.opened.then(() => 'Done.'),
+  )
+  const { fleet, said, until } = fleetKit({
+    works: [
+      {
+        ...{ kind: 'own', runsSessions: true, owns: (_, kind) => kind === 'own' },
+        async work({ sessionId }, { store, admit }) {
+          if (!(await admit({ ...(await store.find(sessionId))!, suspicions: 3 }))) throw new Error('it was refused')
+          const session = await loadSession(store, sessionId)
+          await createAgent({ session, provider, tools: { look: tool('look', async () => 'nothing') } }).run()
+        },
+      },
+    ],
+  })
+  const worker = fleet.work()
+  await fleet.send('s', { kind: 'own', prompt: 'Hi' })
+  await until(() => provider.requests.length === 1)
+  expect(worker.status().alone).toBe('s')
+  thinking.open()
+  await until(() => worker.status().alone === undefined)
+  expect(worker.status().running).toBe(1)
+  last.open()
+  await until(() => worker.status().running === 0)
+  expect((await said('s')).at(-1)).toBe('assistant: Done.')
+})
 
 test('FL80 sessions without a job are found also if there are more of them than one look reads', async () => {
   const clock = fakeClock(1_000_000)
