@@ -67,6 +67,17 @@ withPostgres('a fleet on Postgres', (kit) => {
     expect([(await inboxOf(kit.open(), 's')).length, await jobs()]).toEqual([1, 1])
   })
 
+  test('FL94 an idle worker of this process gets a message at once, without waiting for its next look', async () => {
+    const clock = fakeClock(Date.now()) // which never advances: no look, no poll
+    const fleet = open({ store: kit.openNew(), clock, dispatcher: inProcessDispatcher({ clock }) })
+    const worker = fleet.work()
+    for (let i = 0; i < 20; i++) await fleet.send(`s${i}`, { kind: 'coder', prompt: 'Hi' })
+    await eventually(async () => {
+      await clock.advance(0)
+      return worker.status().runs === 20 && worker.status().running === 0
+    })
+  })
+
   test('FL21 workers of several processes see each other, and one that was never closed is forgotten', async () => {
     kit.openNew()
     const [first, second] = [open({ store: kit.open() }), open({ store: kit.open() })]

@@ -193,9 +193,10 @@ export function pgBossDispatcher(
 
     async wake(sessionId, { kind, tenant = '', at, isUrgent = false, transaction }) {
       const name = await queueOf(kind)
-      const inside = await queue.inside(transaction)
-      await add(name, sessionId, { tenant, at, isUrgent, transaction: inside })
-      await notices.tell(at ?? 0, inside)
+      await queue.wake(transaction, async (inside) => {
+        await add(name, sessionId, { tenant, at, isUrgent, transaction: inside })
+        await notices.tell(at ?? 0, inside)
+      })
     },
 
     async claim(free, { kinds, tenantLimits }) {
