@@ -69,12 +69,19 @@ withPostgres('a fleet on Postgres', (kit) => {
 
   test('FL94 an idle worker of this process gets a message at once, without waiting for its next look', async () => {
     const clock = fakeClock(Date.now()) // which never advances: no look, no poll
-    const fleet = open({ store: kit.openNew(), clock, dispatcher: inProcessDispatcher({ clock }) })
+    const inner = kit.openNew()
+    const transaction: typeof inner.transaction = (work) =>
+      inner.transaction(async (sql) => {
+        const result = await work(sql)
+        await new Promise((resolve) => setTimeout(resolve, 100)) // a commit that takes its time
+        return result
+      })
+    const fleet = open({ store: { ...inner, transaction }, clock, dispatcher: inProcessDispatcher({ clock }) })
     const worker = fleet.work()
-    for (let i = 0; i < 20; i++) await fleet.send(`s${i}`, { kind: 'coder', prompt: 'Hi' })
+    await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
     await eventually(async () => {
       await clock.advance(0)
-      return worker.status().runs === 20 && worker.status().running === 0
+      return worker.status().runs === 1 && worker.status().running === 0
     })
   })
 
