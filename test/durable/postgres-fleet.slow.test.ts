@@ -76,7 +76,8 @@ withPostgres('a fleet on Postgres', (kit) => {
         await new Promise((resolve) => setTimeout(resolve, 100)) // a commit that takes its time
         return result
       })
-    const fleet = open({ store: { ...inner, transaction }, clock, dispatcher: inProcessDispatcher({ clock }) })
+    const store = { ...inner, transaction }
+    const fleet = open({ store, clock, dispatcher: inProcessDispatcher({ clock }) })
     const worker = fleet.work()
     await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
     await eventually(async () => {
