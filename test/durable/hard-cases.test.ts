@@ -12,7 +12,7 @@ import { Reconciler } from '../../src/durable/reconciler.ts'
 import { workerDirectory } from '../../src/durable/worker-directory.ts'
 import type { StreamedEvent } from '../../src/events/event-queue.ts'
 import { createServer as createLiberoServer } from '../../src/server/create-server.ts'
-import { loadSession } from '../../src/sessions/session.ts'
+import { createSession, loadSession } from '../../src/sessions/session.ts'
 import { createMemoryStore } from '../../src/sessions/stores.ts'
 import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
@@ -98,6 +98,22 @@ test('FL81 a message for later that no session can get is reported once and drop
   await clock.advance(30_000)
   expect(errors.map(({ message }) => message)).toEqual(['A message for later to session "s" is dropped'])
   expect(errors[0]!.cause).toMatchObject({ message: expect.stringContaining('There is no session "s"') })
+  expect((await store.list({ prefix: 'libero.later.' })).sessions).toEqual([])
+})
+
+test('FL96 a message for later that is just being stored is not taken for an empty one', async () => {
+  const { fleet, store, clock, answered } = fleetKit({ steps: ['Hello.'] })
+  fleet.work()
+  const make = (id: string) =>
+    createSession({ store, id: `libero.later.0000000000000001.${id}`, kind: 'libero.later', clock })
+  const [slow, dead] = [await make('slow'), await make('dead')] // their senders have written the first of two entries
+  for (const session of [slow, dead]) await session.save()
+  await clock.advance(30_000)
+  const item = { clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Hi' }] }
+  await slow.setState('fleet:later', { sessionId: 's', kind: 'coder', item, at: 1 })
+  await clock.advance(6000)
+  await answered('s')
+  await clock.advance(60_000)
   expect((await store.list({ prefix: 'libero.later.' })).sessions).toEqual([])
 })
 
