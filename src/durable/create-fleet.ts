@@ -7,6 +7,7 @@ import { parsePrompt } from '../core/run-options.ts'
 import type { PendingAnswer, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
 import { leaseHolderOf } from '../sessions/family.ts'
+import { isInterrupted } from '../sessions/needs-run.ts'
 import { openCalls } from '../sessions/open-calls.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { eachSession } from '../sessions/session-query.ts'
@@ -129,7 +130,7 @@ export function createFleet(options: FleetOptions): Fleet {
       checkWork(workOptions, kinds)
       const parts = { store, dispatcher, kinds, clock, onError, limits, works, version, directory, limited, kindOf }
       const wake = (summary: SessionSummary): Promise<void> =>
-        dispatcher.wake(summary.id, { ...wakeOf(summary), isUrgent: interrupted.has(summary.attention) })
+        dispatcher.wake(summary.id, { ...wakeOf(summary), isUrgent: isInterrupted(summary) })
       const worker = new FleetWorker({ ...parts, wake, options: workOptions, onClosed: () => workers.delete(worker) })
       workers.add(worker)
       return worker
@@ -181,9 +182,6 @@ type Named = Pick<SessionSummary, 'id' | 'kind' | 'tenant'>
 /** How long, and of how many sessions, their kind and tenant are remembered. */
 const sentMs = 60_000
 const maxSent = 10_000
-
-/** Why a session has to go on at once, before new work. */
-const interrupted: ReadonlySet<SessionSummary['attention']> = new Set(['owner_died', 'interrupted'])
 
 const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']
 

@@ -20,6 +20,8 @@ export class UndeliverableError extends TypeError {}
 const prefix = 'libero.later.'
 const kind = 'libero.later'
 const owner = 'fleet:later'
+/** A session without its message is one that a sender is just making: it is written in two steps. */
+const makingMs = 60_000
 /** A look delivers at most so many; the next one goes on. */
 const maxDue = 200
 
@@ -34,7 +36,7 @@ export async function storeDelayed(store: SessionStore, send: DelayedSend): Prom
 /** Delivers messages for a later time. The key of the message makes a second delivery harmless. */
 export function delayedSends(deliver: (send: DelayedSend) => Promise<void>): FleetWork {
   async function deliverOne(
-    { store, onError }: Pick<FleetWorkContext, 'store' | 'onError'>,
+    { store, clock, onError }: Pick<FleetWorkContext, 'store' | 'clock' | 'onError'>,
     id: string,
   ): Promise<void> {
     const session = await loadIfThere(store, id)
@@ -46,6 +48,7 @@ export function delayedSends(deliver: (send: DelayedSend) => Promise<void>): Fle
         // No later try can help, and other messages would wait behind it.
         onError(new Error(`A message for later to session ${show(send.sessionId)} is dropped`, { cause }))
       })
+    else if (clock.now() - ((await store.find(id))?.createdAt ?? 0) < makingMs) return
     await store.delete(id)
   }
   return {

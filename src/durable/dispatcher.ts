@@ -37,7 +37,7 @@ export interface WakeOptions {
   readonly at?: number
   /** Claimed before others that are due, if the dispatcher can: a run was interrupted, and should not wait behind new work. */
   readonly isUrgent?: boolean
-  /** The wake counts when this transaction commits, if the dispatcher uses the same database; else at once. */
+  /** The wake counts when this transaction commits, or right after it if the dispatcher uses another database. */
   readonly transaction?: PostgresTransaction
 }
 

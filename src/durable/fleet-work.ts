@@ -9,6 +9,8 @@ import type { Dispatcher, Job } from './dispatcher.ts'
 export interface FleetWork {
   /** The kind of its jobs. */
   readonly kind: string
+  /** Its jobs run sessions, for long: a session that may have ended its process is not run beside them, if possible. */
+  readonly runsSessions?: boolean
   /** Whether jobs of this session belong here: the fleet then wakes it with the kind above, not with `kind`, that of the session. */
   owns(sessionId: string, kind?: string): boolean
   /**

@@ -11,6 +11,8 @@ interface QuarantineOptions {
 /** Another job of the worker. */
 export interface OtherJob {
   readonly isRunning: boolean
+  /** Work such as a delivery to a webhook, which a suspect waits for only as long as the others get to end. */
+  readonly isShort?: boolean
   /** False for work that is no run of a session, such as that of a workflow's agent. */
   readonly canLeave: boolean
   readonly done: Promise<void>
@@ -22,13 +24,23 @@ export interface OtherJob {
  * clears it, so few innocent sessions become suspects.) Suspects wait until they can run alone.
  */
 const maxDeaths = 3
-/** How many times a suspect is left to an idle worker first. */
-const maxTries = 2
-/** How long the other runs of a worker may go on before they are left to other workers: it claims nothing meanwhile. */
-const graceMs = 3000
+/**
+ * How long the other runs of a worker may go on before they are left to other workers: enough for those that are about to end.
+ * The worker claims nothing meanwhile, and the suspect, innocent in most cases, waits. Runs that are left go on elsewhere after
+ * 0.2 s; what is lost is the reply that their model was writing, which few would finish in any time that a suspect could wait.
+ * For the same reason no suspect is sent round to find a worker without runs: each worker would refuse it for itself.
+ */
+const graceMs = 500
 /** How long they may take to end then. If one does not, such as a tool that ignores its cancellation, the suspect waits. */
 const leaveMs = 5000
-/** The maximum number of suspects whose tries are kept. */
+/** After that a worker with runs admits no suspect for a while, and so does not empty itself again and again. */
+const restMs = 30_000
+/**
+ * How long a suspect waits at most for work that cannot be left, of which a worker may always have some: then it runs beside it.
+ * Twice as long after each further death, so that one that does end its processes ends ever fewer.
+ */
+const maxRefusalMs = 60_000
+/** The maximum number of suspects of which it is remembered since when they wait. */
 const maxSuspects = 1000
 
 /**
@@ -37,8 +49,10 @@ const maxSuspects = 1000
  */
 export class Quarantine {
   readonly #options: QuarantineOptions
-  readonly #tries = new Map<string, number>()
+  /** When suspects were first refused because of work that cannot be left. */
+  readonly #refusedAt = new Map<string, number>()
   #alone: string | undefined
+  #restsUntil = 0
 
   constructor(options: QuarantineOptions) {
     this.#options = options
@@ -55,19 +69,16 @@ export class Quarantine {
     if (this.#alone !== undefined) return false
     const deaths = suspicions + (attention === 'owner_died' ? 1 : 0) // the last one is not in its log yet
     if (deaths < maxDeaths) return true
-    const tries = this.#tries.get(id) ?? 0
     const running = others().filter(({ isRunning }) => isRunning)
-    if (running.some(({ canLeave }) => !canLeave)) return false
-    if (running.length > 0 && tries < maxTries) {
-      if (this.#tries.size >= maxSuspects) this.#tries.clear()
-      this.#tries.set(id, tries + 1)
-      return false
-    }
+    if (running.some(({ canLeave }) => !canLeave)) return this.#hasWaitedLong(id, deaths - maxDeaths)
+    const { clock } = this.#options
+    if (running.length > 0 && clock.now() < this.#restsUntil) return false
     this.#alone = id
-    this.#tries.delete(id)
     const hasRoom = await this.#makeRoom(others)
-    if (!hasRoom) this.leave(id)
-    return hasRoom
+    if (hasRoom) return true
+    this.#restsUntil = clock.now() + restMs
+    this.leave(id)
+    return false
   }
 
   /** The session made progress, or its job is over. */
@@ -77,11 +88,28 @@ export class Quarantine {
     this.#options.onChange()
   }
 
+  #hasWaitedLong(id: string, furtherDeaths: number): boolean {
+    const now = this.#options.clock.now()
+    const since = this.#refusedAt.get(id) ?? now
+    const isLong = now - since >= maxRefusalMs * 2 ** furtherDeaths
+    if (this.#refusedAt.size >= maxSuspects) this.#refusedAt.clear()
+    if (isLong) this.#refusedAt.delete(id)
+    else this.#refusedAt.set(id, since)
+    return isLong
+  }
+
   async #makeRoom(others: () => readonly OtherJob[]): Promise<boolean> {
     const { clock } = this.#options
-    const allDone = Promise.all(others().map(({ done }) => done)).then(() => true)
-    if (await within(graceMs, allDone, () => false, clock)) return true
-    for (const run of others()) run.leave()
-    return within(leaveMs, allDone, () => false, clock)
+    const allDone = (ms: number, jobs: readonly OtherJob[]): Promise<boolean> =>
+      within(
+        ms,
+        Promise.all(jobs.map(({ done }) => done)).then(() => true),
+        () => false,
+        clock,
+      )
+    if (await allDone(graceMs, others())) return true
+    const long = others().filter(({ isShort }) => !isShort)
+    for (const run of long) run.leave()
+    return allDone(leaveMs, long)
   }
 }

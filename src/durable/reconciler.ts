@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
-import { needsRun } from '../sessions/needs-run.ts'
+import { isInterrupted, needsRun } from '../sessions/needs-run.ts'
 
 interface ReconcilerOptions {
   readonly store: SessionStore
@@ -17,6 +17,11 @@ interface ReconcilerOptions {
 }
 
 const everyMs = 5000
+/**
+ * How often it looks for runs that were interrupted. Their workers died: the look is what a takeover waits for beside the lease,
+ * and must not wait for mail, of which a busy fleet has many pages.
+ */
+const interruptedEveryMs = 2000
 const pageSize = 100
 /** Limits per look, the second one approximate; the next look continues where this one stopped. */
 const maxPages = 20
@@ -25,6 +30,14 @@ const maxWakes = 300
 const recheckAfter = 12
 /** A worker without a free slot checks the sessions at every sixth look. */
 const looksPerCheckWhenFull = 6
+
+/** Something that is done again and again. */
+interface Loop {
+  readonly everyMs: number
+  readonly look: () => Promise<void>
+  looking?: Promise<void>
+  cancelTimer?: () => void
+}
 
 /** Finds the sessions that need attention and have no job: their job was lost, their worker died, or no wake was sent. */
 export class Reconciler {
@@ -37,33 +50,72 @@ export class Reconciler {
   #newBefore: ReadonlySet<string> = new Set()
   #cursor: string | undefined
   #looks = 0
-  #cancelTimer: (() => void) | undefined
-  #looking: Promise<void> | undefined
+  /** When this worker woke sessions whose run was interrupted. */
+  readonly #wokenAt = new Map<string, number>()
+  readonly #loops: readonly Loop[] = [
+    { everyMs: interruptedEveryMs, look: () => this.#lookAtInterrupted() },
+    { everyMs, look: () => this.#look() },
+  ]
   #isStopped = false
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
   }
 
-  /** Looks now and then every five seconds, at slightly different times in each worker. */
+  /** Begins both looks; each repeats itself until `stop`. */
   start(): void {
+    for (const loop of this.#loops) this.#begin(loop)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const { cancelTimer } of this.#loops) cancelTimer?.()
+    await Promise.all(this.#loops.map(({ looking }) => looking))
+  }
+
+  /** The next time is slightly different in each worker. */
+  #begin(loop: Loop): void {
     if (this.#isStopped) return
-    this.#looking = this.#look()
+    loop.looking = loop
+      .look()
       .catch((cause) =>
         this.#options.onError(
           new Error('The worker could not look for sessions that need attention; it tries again', { cause }),
         ),
       )
       .then(() => {
-        if (!this.#isStopped)
-          this.#cancelTimer = this.#options.clock.timer(everyMs * (0.8 + 0.4 * Math.random()), () => this.start())
+        const ms = loop.everyMs * (0.8 + 0.4 * Math.random())
+        if (!this.#isStopped) loop.cancelTimer = this.#options.clock.timer(ms, () => this.#begin(loop))
       })
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    this.#cancelTimer?.()
-    await this.#looking
+  /**
+   * Also when this worker is full: others may have a free slot. The list begins with those that were written last. It is read on
+   * while it has sessions to wake; the others, such as those of other programs, are left to the look at all sessions.
+   */
+  async #lookAtInterrupted(): Promise<void> {
+    const { store, isOwn } = this.#options
+    let cursor: string | undefined
+    for (let pages = 0; pages < maxPages && !this.#isStopped; pages++) {
+      const page = await store.list({ status: 'interrupted', limit: pageSize, ...(cursor !== undefined && { cursor }) })
+      const own = page.sessions.filter((one) => one.parent === undefined && isInterrupted(one) && isOwn(one))
+      await Promise.all(own.map((summary) => this.#wakeInterrupted(summary)))
+      cursor = page.next
+      if (cursor === undefined || own.length === 0) return
+    }
+  }
+
+  /** Whether it was woken, and not just before. */
+  async #wakeInterrupted(summary: SessionSummary): Promise<boolean> {
+    const now = this.#options.clock.now()
+    for (const [id, wokenAt] of this.#wokenAt) {
+      if (now - wokenAt < interruptedEveryMs) break // the others were woken later
+      this.#wokenAt.delete(id)
+    }
+    if (this.#wokenAt.has(summary.id)) return false
+    this.#wokenAt.set(summary.id, now)
+    await this.#options.wake(summary)
+    return true
   }
 
   async #look(): Promise<void> {
@@ -93,9 +145,9 @@ export class Reconciler {
   async #see(summary: SessionSummary): Promise<boolean> {
     const { store, isOwn, wake } = this.#options
     const known = `${summary.head} ${summary.attention}`
+    if (isInterrupted(summary)) return isOwn(summary) && this.#wakeInterrupted(summary)
     if (!isOwn(summary) || this.#hopeless.get(summary.id)?.known === known) return false
-    const isMail = summary.attention === 'mail' || summary.attention === 'answered'
-    if (isMail && this.#looks > 1 && !this.#newBefore.has(`${summary.id} ${known}`)) {
+    if (this.#looks > 1 && !this.#newBefore.has(`${summary.id} ${known}`)) {
       this.#new.add(`${summary.id} ${known}`)
       return false
     }

@@ -11,7 +11,7 @@ import {
 } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { within } from '../core/waiting.ts'
-import { hasOldMailOnly } from '../sessions/needs-run.ts'
+import { hasOldMailOnly, isInterrupted } from '../sessions/needs-run.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { recordFailure } from '../sessions/record-failure.ts'
 import { loadFound } from '../sessions/session.ts'
@@ -56,7 +56,9 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   const summary = await store.find(id)
   if (!summary) return
   const { attention, status, tenant, kind = job.kind } = summary
-  const wake = (inMs = 0, isUrgent = false): Promise<void> =>
+  // A takeover stays urgent, however often it is put off.
+  const wasUrgent = job.attempt > 1 || isInterrupted(summary)
+  const wake = (inMs = 0, isUrgent = wasUrgent): Promise<void> =>
     dispatcher.wake(id, { kind, tenant: tenant ?? '', isUrgent, ...(inMs > 0 && { at: clock.now() + inMs }) })
   // The holder normally takes the inbox. Look again if it may be ending (messages remain) or dead (an earlier attempt
   // of this job lapsed).
@@ -67,7 +69,8 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   // With no attention there is nothing to do. Mail alone starts no run while a call waits: the answer will deliver it.
   if (!attention || (status === 'waiting' && attention === 'mail')) return
   const open = kinds[kind]
-  if (!open || context.signal.aborted) return wake() // the job named another kind, or the worker is leaving
+  if (context.signal.aborted) return wake()
+  if (!open) return wake(againMs) // the job named another kind
   if (!(await context.admit(summary))) return wake(againMs, true)
   try {
     const session = await loadFound(store, summary, { leaseMs, clock, owner: context.owner })

@@ -213,7 +213,11 @@ export class FleetWorker implements Worker {
     const own = works.find(({ kind }) => kind === job.kind)
     const context: FleetJobContext = {
       ...this.#context,
-      admit: (summary) => this.#quarantine.admit(summary, () => this.#others(running)),
+      admit: async (summary) => {
+        const isAdmitted = await this.#quarantine.admit(summary, () => this.#others(running))
+        if (isAdmitted && own) this.#freeAfterProgress(summary, running).catch(() => {}) // then it is alone until it ends
+        return isAdmitted
+      },
     }
     const onRun = (run: SessionRun): void => this.#onRun(running, run)
     const { sessionId: id, kind, tenant } = job
@@ -235,11 +239,14 @@ export class FleetWorker implements Worker {
 
   #others(running: Running): readonly OtherJob[] {
     const others = [...this.#running].filter((one) => one !== running)
-    const isOwnWork = ({ job }: Running): boolean => this.#parts.works.some(({ kind }) => kind === job.kind)
-    return others.map((one) => ({
-      ...{ done: one.done, isRunning: !!one.run || isOwnWork(one), canLeave: !isOwnWork(one) },
-      leave: () => this.#leave(one),
-    }))
+    return others.map((one) => {
+      const work = this.#parts.works.find(({ kind }) => kind === one.job.kind)
+      const runsSessions = work?.runsSessions === true
+      return {
+        ...{ done: one.done, isRunning: !!one.run || runsSessions, isShort: !!work && !runsSessions },
+        ...{ canLeave: !work, leave: () => this.#leave(one) },
+      }
+    })
   }
 
   #onRun(running: Running, run: SessionRun): void {
@@ -252,6 +259,18 @@ export class FleetWorker implements Worker {
       stop()
       this.#quarantine.leave(run.session.id)
     })
+  }
+
+  /** A work runs its session itself, so its progress is seen in the store alone. */
+  async #freeAfterProgress({ id, head }: SessionSummary, { done }: Running): Promise<void> {
+    if (this.#quarantine.alone !== id) return
+    const over = new AbortController()
+    done.then(() => over.abort())
+    for await (const { entries } of this.#parts.store.watch(id, { after: head, signal: over.signal })) {
+      if (!entries.some(isProgress)) continue
+      this.#quarantine.leave(id)
+      return
+    }
   }
 
   async #extend(): Promise<void> {

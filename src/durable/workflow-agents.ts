@@ -1,7 +1,8 @@
+import { isInterrupted } from '../sessions/needs-run.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { agentPrefix } from '../workflow/agent-instance.ts'
 import type { Workflow } from '../workflow/workflow-contract.ts'
-import type { Dispatcher } from './dispatcher.ts'
+import type { Dispatcher, WakeOptions } from './dispatcher.ts'
 import type { FleetWorkflow, KindRequest } from './fleet.ts'
 import type { FleetWork, FleetWorkContext } from './fleet-work.ts'
 
@@ -33,8 +34,11 @@ const waitingAtOnce = 20
 export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptions): WorkflowAgents {
   const { store, dispatcher, clock, onError, limited } = options
   const workflows = new Map<string, WorkerState>()
-  const wake = (id: string, tenant: string | undefined, at?: number): Promise<void> =>
-    dispatcher.wake(id, { kind, ...(tenant !== undefined && { tenant }), ...(at !== undefined && { at }) })
+  const wake = (
+    id: string,
+    tenant: string | undefined,
+    more: Pick<WakeOptions, 'at' | 'isUrgent'> = {},
+  ): Promise<void> => dispatcher.wake(id, { kind, ...(tenant !== undefined && { tenant }), ...more })
 
   const makeWorkflow = (): Workflow =>
     make({ store, clock, onError, work: 'elsewhere', onWork: (id, tenant) => wake(id, tenant) }, { limited })
@@ -58,23 +62,28 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
 
   return {
     kind,
+    runsSessions: true,
     owns: (sessionId, ownKind = 'agent') => sessionId.startsWith(agentPrefix) && agentKinds.has(ownKind),
 
     async work({ sessionId: id, attempt }, { worker, signal, admit }) {
       const summary = await store.find(id)
       if (!summary?.attention && !summary?.isHeld) return
       const { tenant, isHeld, head } = summary
+      // A takeover stays urgent, however often it is put off.
+      const isUrgent = attempt > 1 || isInterrupted(summary)
+      const wakeAgain = (inMs = 0): Promise<void> =>
+        wake(id, tenant, { isUrgent, ...(inMs > 0 && { at: clock.now() + inMs }) })
       // Its holder takes what is in the inbox, unless it is just ending. A lapsed job says that the holder may be dead.
       const lookAgain = async (): Promise<void> => {
-        if (attempt > 1 || (await inboxOf(store, id, head)).length > 0) await wake(id, tenant, clock.now() + againMs)
+        if (attempt > 1 || (await inboxOf(store, id, head)).length > 0) await wakeAgain(againMs)
       }
       if (isHeld) return lookAgain()
-      if (signal.aborted) return wake(id, tenant)
-      if (!(await admit(summary))) return wake(id, tenant, clock.now() + againMs)
-      if (signal.aborted) return wake(id, tenant) // `admit` may take seconds
+      if (signal.aborted) return wakeAgain()
+      if (!(await admit(summary))) return wakeAgain(againMs)
+      if (signal.aborted) return wakeAgain() // `admit` may take seconds
       const { state } = await of(worker).workflow.work(id)
       if (signal.aborted)
-        await wake(id, tenant) // it may have been left in the middle
+        await wake(id, tenant, { isUrgent: true }) // it may have been left in the middle
       else if (state === 'submitted') await lookAgain()
     },
 

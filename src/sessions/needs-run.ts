@@ -22,6 +22,10 @@ export async function needsRun(
   }
 }
 
+/** Whether a run was interrupted: it has to go on at once, before new work. */
+export const isInterrupted = ({ attention }: Pick<SessionSummary, 'attention'>): boolean =>
+  attention === 'owner_died' || attention === 'interrupted'
+
 /** Whether all messages in the log of a session were left by a run that was stopped or failed. */
 export function hasOldMailOnly({ log: { transcript } }: Session): boolean {
   const { status = '', endSeq = 0 } = transcript.runs.at(-1) ?? {}

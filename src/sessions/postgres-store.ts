@@ -11,6 +11,7 @@ import type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
 import { changeOf, changeSql, emptyInboxVersion, entriesSql, inboxSql, rangeValues } from './postgres/entries.ts'
 import { facetsOfSummary, storedStatusOf } from './postgres/facets.ts'
 import { type GroupedCall, groupedStatement, type Values } from './postgres/grouped-statement.ts'
+import { leaseFreeSql, leaseSql, releaseAllSql } from './postgres/lease-sql.ts'
 import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.ts'
 import { createListener } from './postgres/listener.ts'
 import { idsIn, Notices } from './postgres/notices.ts'
@@ -113,7 +114,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           onGap: () => poller.pollNow(),
         })
   const onWatchers = (hasWatchers: boolean): void => (hasWatchers ? listener?.start() : listener?.stop())
-  const poller = new DatabasePoller({ tables, processId, pollMs, clock, testTime, onWatchers })
+  const release = (epoch: number, id: string) =>
+    lease(toId(id), '', 0, epoch, false, false, processId, false, testTime())
+  const poller = new DatabasePoller({ tables, processId, pollMs, clock, testTime, onWatchers, release })
   // The commit of a notice need not wait for the disk: if the server crashes, the notice is lost in any case.
   const notifySql = `select set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
     from unnest($2::text::text[]) as payload`
@@ -223,7 +226,11 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       }
       const isOfProcess = ofProcess && ttlMs > 0
       const requestValues = [ttlMs, epoch ?? null, takeOver, create] as const
-      const [row] = await lease(toId(id), toText(owner), ...requestValues, processId, isOfProcess, testTime())
+      const values = [toId(id), toText(owner), ...requestValues, processId, isOfProcess, testTime()] as const
+      const [row] = await lease(...values).catch((error) => {
+        if (epoch !== undefined && ttlMs === 0) poller.releaseLater(epoch, id)
+        throw error
+      })
       failpoint('postgres.lease.after')
       if (row?.outcome === 'missing') throw new SessionNotFoundError(id)
       if (row?.outcome === 'busy') throw sessionBusy(id, fromText(String(row.writer)), Number(row.began))
@@ -310,25 +317,6 @@ const appendSql = (schema: string): string =>
   $7::text::text[], $8::text::text[], $9::text::text[], $10::text, $11::text, $12::text::text[], $13::float8, $14::float8)`
 
 const sendSql = (schema: string): string => `select ${schema}.send_2($1::text, $2::text, $3::boolean, $4::text) as sent`
-
-const leaseSql = (schema: string): string =>
-  `select * from ${schema}.lease_2($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::boolean, $7::text,
-  $8::boolean, $9::float8)`
-
-/**
- * The condition that no other transaction has locked the row of this lease. A group that waits for such a lock holds up every
- * other lease in the group. The waiting group may itself hold the lock on the row of this process. The process could then not
- * renew its heartbeat, and after `ttlMs` others could take all of its sessions.
- */
-const leaseFreeSql = (schema: string): string => {
-  const held = `select from ${schema}.session join ${schema}.lease as held on held.session = session.key where id = $1::text`
-  // The offset keeps the planner from reading all leases at once.
-  return `(exists (${held} for update of held skip locked) or not exists (${held} offset 0))`
-}
-
-/** Releases the leases of a process that closes its store, so that other processes need not wait until they expire. */
-const releaseAllSql = (schema: string): string =>
-  `with given as (delete from ${schema}.lease where process = $1 and expires is null) delete from ${schema}.process where id = $1`
 
 /** The parameters of an append for the stored summary, and for the columns that lists are sorted and filtered by. */
 async function summaryValues(summary: StoredSummary | undefined): Promise<Values> {

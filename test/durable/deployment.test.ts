@@ -15,16 +15,22 @@ interface ComposeFile {
 const { services } = parseYaml(fileOf('compose.yaml'), { merge: true }) as ComposeFile
 const ofCompose = Object.values(services).flatMap(({ command }) => command ?? [])
 const ofSystemd = ['libero-worker@.service', 'libero-serve.service'].map((name) =>
-  /^ExecStart=(.*)$/m.exec(fileOf(name))![1]!.replaceAll('%i', '1'),
+  /^ExecStart=(.*)$/m.exec(fileOf(name))![1]!.replaceAll('%i', '9474'),
 )
 
 test.each([...ofCompose, ...ofSystemd])(
   'FL77 a line of the files for compose and systemd is one that libero takes: %s',
   async (line) => {
-    const [name = '', ...args] = line.replace(/^.*npx libero /, '').split(' ')
+    const [program = '', ...rest] = line.replace(/^\/usr\/bin\/env /, '').split(' ')
+    const { name: own, bin } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    // Not npx, which passes signals on to a shell, which ends alone: the worker would be killed in place of drained.
+    expect([program, rest[0]]).toEqual(['node', `node_modules/${own}/${bin.libero}`])
+    const [name = '', ...args] = rest.slice(1)
     const command = await commands.find((one) => one.name === name)!.load()
     const { values } = parse(args, command)
-    expect(values).toMatchObject(name === 'worker' ? { config: 'fleet.ts' } : { fleet: 'fleet.ts' })
+    expect(values).toMatchObject(
+      name === 'worker' ? { config: 'fleet.ts', port: expect.stringMatching(/^94[67]4$/) } : { fleet: 'fleet.ts' },
+    )
   },
 )
 

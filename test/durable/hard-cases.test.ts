@@ -12,11 +12,43 @@ import { Reconciler } from '../../src/durable/reconciler.ts'
 import { workerDirectory } from '../../src/durable/worker-directory.ts'
 import type { StreamedEvent } from '../../src/events/event-queue.ts'
 import { createServer as createLiberoServer } from '../../src/server/create-server.ts'
+import { createSession, loadSession } from '../../src/sessions/session.ts'
 import { createMemoryStore } from '../../src/sessions/stores.ts'
-import { fakeClock, scripted } from '../../src/testing/index.ts'
+import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
 import { eventually } from '../postgres-kit.ts'
-import { fleetKit } from './fleet-kit.ts'
+import { fleetKit, gate } from './fleet-kit.ts'
+
+test('FL79 a suspect that a work runs itself is alone until it makes progress, not until its job is over', async () => {
+  const thinking = gate()
+  const last = gate()
+  const provider = scripted(
+    () => thinking.opened.then(() => [call('c1', 'look')]),
+    () => last.opened.then(() => 'Done.'),
+  )
+  const { fleet, said, until } = fleetKit({
+    works: [
+      {
+        ...{ kind: 'own', runsSessions: true, owns: (_, kind) => kind === 'own' },
+        async work({ sessionId }, { store, admit }) {
+          if (!(await admit({ ...(await store.find(sessionId))!, suspicions: 3 }))) throw new Error('it was refused')
+          const session = await loadSession(store, sessionId)
+          await createAgent({ session, provider, tools: { look: tool('look', async () => 'nothing') } }).run()
+        },
+      },
+    ],
+  })
+  const worker = fleet.work()
+  await fleet.send('s', { kind: 'own', prompt: 'Hi' })
+  await until(() => provider.requests.length === 1)
+  expect(worker.status().alone).toBe('s')
+  thinking.open()
+  await until(() => worker.status().alone === undefined)
+  expect(worker.status().running).toBe(1)
+  last.open()
+  await until(() => worker.status().running === 0)
+  expect((await said('s')).at(-1)).toBe('assistant: Done.')
+})
 
 test('FL80 sessions without a job are found also if there are more of them than one look reads', async () => {
   const clock = fakeClock(1_000_000)
@@ -66,6 +98,22 @@ test('FL81 a message for later that no session can get is reported once and drop
   await clock.advance(30_000)
   expect(errors.map(({ message }) => message)).toEqual(['A message for later to session "s" is dropped'])
   expect(errors[0]!.cause).toMatchObject({ message: expect.stringContaining('There is no session "s"') })
+  expect((await store.list({ prefix: 'libero.later.' })).sessions).toEqual([])
+})
+
+test('FL96 a message for later that is just being stored is not taken for an empty one', async () => {
+  const { fleet, store, clock, answered } = fleetKit({ steps: ['Hello.'] })
+  fleet.work()
+  const make = (id: string) =>
+    createSession({ store, id: `libero.later.0000000000000001.${id}`, kind: 'libero.later', clock })
+  const [slow, dead] = [await make('slow'), await make('dead')] // their senders have written the first of two entries
+  for (const session of [slow, dead]) await session.save()
+  await clock.advance(30_000)
+  const item = { clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Hi' }] }
+  await slow.setState('fleet:later', { sessionId: 's', kind: 'coder', item, at: 1 })
+  await clock.advance(6000)
+  await answered('s')
+  await clock.advance(60_000)
   expect((await store.list({ prefix: 'libero.later.' })).sessions).toEqual([])
 })
 

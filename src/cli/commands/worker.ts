@@ -30,7 +30,7 @@ export const command = defineCommand({
   details: [
     'Claims sessions that have something to do, runs their agents, and takes over the sessions of workers that died (docs/fleet.md). What it runs is in the module of --config, which servers and other workers use too.',
     'Prints “working at http://127.0.0.1:PORT” on stdout. There, GET /healthz answers while the process lives, /readyz while it takes sessions and its store answers, /metrics counts for Prometheus.',
-    'SIGTERM and Ctrl-C drain it: it takes nothing new, waits for its runs, and after --grace leaves the others to other workers. A second signal quits at once, as if it had died.',
+    'SIGTERM and Ctrl-C drain it: it takes nothing new, waits for its runs, and after --grace leaves the others to other workers. Another signal a second later or more quits at once, as if it had died.',
   ],
   flags: workerFlags,
   examples: [

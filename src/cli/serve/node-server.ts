@@ -38,10 +38,15 @@ export function addressOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/** The first signal lets runs be left in order; a person who asks twice does not want to wait. */
-export function onSecondSignal(io: Io): () => void {
-  let count = 0
+/** A second signal within this time is the first one: npm and supervisors send some to a process and to its parent, which passes it on. */
+const sameSignalMs = 1000
+
+/** The first signal lets runs be left in order; a person who asks again does not want to wait. */
+export function onSecondSignal(io: Pick<Io, 'onSignal' | 'quit'>): () => void {
+  let firstAt: number | undefined
   return io.onSignal(() => {
-    if (++count > 1) io.quit(exitCodes.interrupted)
+    const now = performance.now()
+    firstAt ??= now
+    if (now - firstAt >= sameSignalMs) io.quit(exitCodes.interrupted)
   })
 }

@@ -178,10 +178,11 @@ export function dbosDispatcher(options: PostgresDispatcherOptions): Dispatcher {
 
     async wake(sessionId, { kind, tenant = '', at = 0, transaction }) {
       await started()
-      const inside = await queue.inside(transaction)
       const work = (sql: PostgresTransaction): Promise<void> => add(sessionId, { kind, tenant, at }, sql)
-      await (inside ? work(inside) : database.transaction(work))
-      await notices.tell(at, inside)
+      await queue.wake(transaction, async (inside) => {
+        await (inside ? work(inside) : database.transaction(work))
+        await notices.tell(at, inside)
+      })
     },
 
     async claim(free, { kinds, tenantLimits }) {

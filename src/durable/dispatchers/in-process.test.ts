@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { trackCommit } from '../../sessions/postgres/after-commit.ts'
 import { dispatcherContract, fakeClock } from '../../testing/index.ts'
 import { inProcessDispatcher } from './in-process.ts'
 
@@ -33,4 +34,15 @@ test('FL38 a timer tells of the next job of a later time, and none is left behin
   await dispatcher.wake('c', { kind: 'coder', at: 50_000 })
   await dispatcher.close()
   expect(clock.pending).toBe(0)
+})
+
+test('FL94 a wake in a transaction of a store counts when it has committed, and never before', async () => {
+  const dispatcher = inProcessDispatcher({ clock: fakeClock() })
+  const options = { kinds: ['coder'], tenantLimits: {} }
+  const transaction = { unsafe: async () => [] }
+  const commit = trackCommit(transaction)
+  await dispatcher.wake('s', { kind: 'coder', transaction })
+  expect(await dispatcher.claim(5, options)).toEqual([])
+  commit()
+  expect(await dispatcher.claim(5, options)).toHaveLength(1)
 })

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { afterCommit } from '../../sessions/postgres/after-commit.ts'
 import { SortedList } from '../../sessions/sorted-list.ts'
 import type { Dispatcher, Job } from '../dispatcher.ts'
 import { tenantLimit } from './tenant-limit.ts'
@@ -91,8 +92,11 @@ export function inProcessDispatcher({ clock = systemClock }: { readonly clock?: 
   return {
     extendEveryMs,
 
-    async wake(sessionId, { kind, tenant = '', at }) {
-      enqueue({ sessionId, kind, tenant, attempt: 1, dueAt: Math.max(at ?? 0, clock.now()) })
+    async wake(sessionId, { kind, tenant = '', at, transaction }) {
+      const wakeNow = (): void =>
+        enqueue({ sessionId, kind, tenant, attempt: 1, dueAt: Math.max(at ?? 0, clock.now()) })
+      // A worker that looks before the commit finds nothing, and the job is gone.
+      if (!transaction || !afterCommit(transaction, wakeNow)) wakeNow()
     },
 
     async claim(free, { kinds, tenantLimits }) {

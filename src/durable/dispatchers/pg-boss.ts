@@ -3,6 +3,7 @@ import { StoreError } from '../../core/errors.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
 import { isUnreachable } from '../../sessions/postgres/failure.ts'
 import { groupCalls } from '../../sessions/postgres/group-calls.ts'
+import { groupedStatement } from '../../sessions/postgres/grouped-statement.ts'
 import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
 import type { Dispatcher, Job, TenantLimits } from '../dispatcher.ts'
 import { orderedUuid } from './ordered-uuid.ts'
@@ -43,6 +44,11 @@ export function pgBossDispatcher(
   const queues = new Map<string, Promise<string>>()
   /** By the transaction, or the database; then by the queue. */
   const inserters = new WeakMap<object, Map<string, Inserter>>()
+
+  /** The job that waits for a session, by the index that lets it be one. */
+  const waitingSql = `select extract(epoch from start_after) * 1000 as due, priority from ${schema}.job as job
+    where name = $1::text and coalesce(singleton_key, '') = $2::text and state = 'created' and policy = 'short'`
+  const find = groupedStatement(waitingSql)(database.query)
 
   const started = startedOnce(async () => {
     const { PgBoss } = await loadPgBoss()
@@ -92,9 +98,15 @@ export function pgBossDispatcher(
     const job = { ...when, ...first, group, singletonKey: key, data, id: orderedUuid(clock.now()) }
     for (let tries = 0; tries < 10; tries++) {
       if (await inserterOf(queue, transaction)(job)) return
-      const startAfter = await earlier(queue, key, at, db)
-      const { updated } = await boss.update(queue, undefined, { ...first, singletonKey: key, startAfter, db })
-      if (updated > 0) return // else a worker has just claimed it
+      const [waiting] = await (transaction ? database.queryIn(transaction, waitingSql, [queue, key]) : find(queue, key))
+      if (!waiting) continue // a worker has just claimed it
+      const isEarly = Number(waiting.due) <= (at ?? clock.now())
+      // Workers wake what they find at each look, and so most of these jobs wait already.
+      if (!transaction && isEarly && Number(waiting.priority) >= Number(isUrgent)) return
+      // A job that is due keeps its time, by which people see how long jobs wait. 0: now, by the clock of the server.
+      const startAfter = at === undefined ? 0 : new Date(at)
+      const hastened = { ...first, singletonKey: key, ...(!isEarly && { startAfter }), db }
+      if ((await boss.update(queue, undefined, hastened)).updated > 0) return
     }
   }
 
@@ -127,23 +139,16 @@ export function pgBossDispatcher(
     return inserter
   }
 
-  /** A job that is due keeps its time, by which people see how long jobs wait. 0: now, by the clock of the server. */
-  async function earlier(queue: string, key: string, at: number | undefined, db: BossDatabase): Promise<Date | 0> {
-    const [waiting] = await (await started()).findJobs(queue, { key, queued: true, db })
-    if (waiting && waiting.startAfter.getTime() <= (at ?? clock.now())) return waiting.startAfter
-    return at === undefined ? 0 : new Date(at)
-  }
-
-  /** How many jobs of each queue are due, at most `most`; those with the oldest job first. */
+  /** How many jobs of each queue are due, at most `most`; those with an urgent job first, then those with the oldest. */
   async function dueIn(names: readonly string[], most: number): Promise<readonly { name: string; due: number }[]> {
     const rows = await database.query(
       `select queue.name, due.count::int as due from unnest($1::text::text[]) as queue (name), lateral (
-        select count(*), min(created_on) as oldest from (
-          select created_on from ${schema}.job as job
+        select count(*), min(created_on) as oldest, max(priority) as priority from (
+          select created_on, priority from ${schema}.job as job
           where job.name = queue.name and state < 'active' and not blocked and start_after <= ${schema}.job_now()
           order by priority desc, created_on limit $2::int
         ) as found
-      ) as due where due.count > 0 order by oldest`,
+      ) as due where due.count > 0 order by due.priority desc, oldest`,
       [toList(names), most],
     )
     return rows.map(({ name, due }) => ({ name: String(name), due: Number(due) }))
@@ -188,9 +193,10 @@ export function pgBossDispatcher(
 
     async wake(sessionId, { kind, tenant = '', at, isUrgent = false, transaction }) {
       const name = await queueOf(kind)
-      const inside = await queue.inside(transaction)
-      await add(name, sessionId, { tenant, at, isUrgent, transaction: inside })
-      await notices.tell(at ?? 0, inside)
+      await queue.wake(transaction, async (inside) => {
+        await add(name, sessionId, { tenant, at, isUrgent, transaction: inside })
+        await notices.tell(at ?? 0, inside)
+      })
     },
 
     async claim(free, { kinds, tenantLimits }) {

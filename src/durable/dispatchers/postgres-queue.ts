@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { afterCommit } from '../../sessions/postgres/after-commit.ts'
 import { createDatabase, type Database } from '../../sessions/postgres/database.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
 import type { Job } from '../dispatcher.ts'
@@ -31,8 +32,14 @@ export interface PostgresQueue {
   readonly clock: Clock
   readonly database: Database
   readonly notices: WakeNotices
-  /** The transaction, if it is in this database. */
-  inside(transaction: PostgresTransaction | undefined): Promise<PostgresTransaction | undefined>
+  /**
+   * Wakes in the transaction, if it is in this database. Else after its commit, because a worker that looks earlier finds
+   * nothing; at once if the store did not begin it, and so does not learn of the commit.
+   */
+  wake(
+    transaction: PostgresTransaction | undefined,
+    work: (inside: PostgresTransaction | undefined) => Promise<void>,
+  ): Promise<void>
   /** Whether it is time to look for silent workers. */
   isLapseDue(): boolean
   close(): Promise<void>
@@ -53,17 +60,23 @@ export function openQueue(
     pg_postmaster_start_time()::text as since`
   let isHere: boolean | undefined
   let lapsesAt = 0
+
+  async function isInside(transaction: PostgresTransaction): Promise<boolean> {
+    if (isHere === undefined) {
+      // Once: a store stays in its place.
+      const own = await database.query(place)
+      const other = await database.queryIn(transaction, place, [])
+      isHere = JSON.stringify(own) === JSON.stringify(other)
+    }
+    return isHere
+  }
+
   return {
     ...{ schema, max, clock, database, notices },
-    async inside(transaction) {
-      if (!transaction) return undefined
-      if (isHere === undefined) {
-        // Once: a store stays in its place.
-        const own = await database.query(place)
-        const other = await database.queryIn(transaction, place, [])
-        isHere = JSON.stringify(own) === JSON.stringify(other)
-      }
-      return isHere ? transaction : undefined
+    async wake(transaction, work) {
+      if (!transaction || (await isInside(transaction))) return work(transaction)
+      const wakeLater = (): void => void work(undefined).catch(() => {}) // workers find the session by themselves
+      if (!afterCommit(transaction, wakeLater)) await work(undefined)
     },
     isLapseDue() {
       const now = clock.now()

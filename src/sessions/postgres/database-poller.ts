@@ -19,6 +19,8 @@ interface DatabasePollerOptions {
   readonly testTime: () => number | null
   /** Called when the first watcher came, when the last one went, and before each poll while there are watchers. */
   readonly onWatchers: (hasWatchers: boolean) => void
+  /** Gives a lease back. */
+  readonly release: (epoch: number, id: string) => Promise<unknown>
 }
 
 /** A watcher of one session. */
@@ -50,6 +52,8 @@ export class DatabasePoller {
   readonly #options: DatabasePollerOptions
   readonly #held = new Map<number, HeldLease>()
   readonly #watchers = new Map<string, Set<Watcher>>()
+  /** Leases that could not be given back, by epoch. */
+  readonly #unreleased = new Map<number, string>()
   #cancelTimer: (() => void) | undefined
   #intervalMs = Number.POSITIVE_INFINITY
   #hasHeldAny = false
@@ -76,6 +80,11 @@ export class DatabasePoller {
   dropLease(epoch: number): void {
     this.#held.delete(epoch)
     this.#stopIfIdle()
+  }
+
+  /** Gives a lease back after the next polls, because it is valid as long as the process lives. */
+  releaseLater(epoch: number, id: string): void {
+    this.#unreleased.set(epoch, id)
   }
 
   /** Forgets a lease that another process has taken, and tells its holder. */
@@ -144,13 +153,22 @@ export class DatabasePoller {
   }
 
   async #pollOnce(): Promise<void> {
-    const { tables, testTime, processId, onWatchers } = this.#options
+    const { tables, onWatchers } = this.#options
     if (this.#watchers.size > 0) onWatchers(true)
     this.#isPollSoonWanted = false
     const held = [...this.#held]
     const watched = [...this.#watchers.keys()].map(encodeText)
     if (held.length === 0 && watched.length === 0) return
-    if (held.length === 0) return this.#wakeChanged(await tables.read(watchedSql(tables.schema), [toList(watched)]))
+    if (held.length === 0) this.#wakeChanged(await tables.read(watchedSql(tables.schema), [toList(watched)]))
+    else await this.#beat(held, watched)
+    for (const [epoch, id] of this.#unreleased) {
+      await this.#options.release(epoch, id)
+      this.#unreleased.delete(epoch)
+    }
+  }
+
+  async #beat(held: readonly (readonly [number, HeldLease])[], watched: readonly string[]): Promise<void> {
+    const { tables, testTime, processId } = this.#options
     const ids = toList(held.map(([, { id }]) => encodeText(id)))
     const epochs = `{${held.map(([epoch]) => epoch)}}`
     const values = [toList(watched), testTime(), processId, ids, epochs]

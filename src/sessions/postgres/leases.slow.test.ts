@@ -182,6 +182,25 @@ withPostgres('leases in Postgres', (kit) => {
     expect(taken.every(({ died }) => died?.sessions === 20)).toBe(true)
   })
 
+  test('FL95 a lease that could not be given back is given back later, although its process lives and goes on', async () => {
+    const clock = fakeClock(1_700_000_000_000)
+    const store = kit.openNew({ ...kit.proxied(), clock, listen: false, retryMs: 0 })
+    const { epoch } = await hold(store, 's')
+    await hold(store, 'kept')
+    kit.proxy.refuse(true)
+    onTestFinished(() => kit.proxy.refuse(false))
+    await kit.admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'libero'`
+    await expect(store.lease('s', { owner: 'ann', ttlMs: 0, epoch })).rejects.toThrow()
+    kit.proxy.refuse(false)
+    const other = kit.open({ clock })
+    for (let beats = 0; beats < 3; beats++) {
+      await clock.advance(10_000)
+      await eventually(() => clock.pending === 1)
+    }
+    expect((await hold(other, 's', 'bob')).died).toBeUndefined()
+    await expect(hold(other, 'kept', 'bob')).rejects.toBeInstanceOf(SessionBusyError)
+  })
+
   test('a store that is closed gives back the leases of its process', async () => {
     const store = kit.openNew()
     const { epoch } = await hold(store, 's')
