@@ -3,7 +3,7 @@ import { LeaseLostError } from './errors.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Draft } from './model-attempts.ts'
 import { wellFormed } from './plain-json.ts'
-import type { ModelRequest } from './provider.ts'
+import type { ModelRequest, Provider } from './provider.ts'
 import type { Run } from './run.ts'
 import type { Message, SessionTurn, TurnUsage } from './turn.ts'
 import { countUsage, recordUsage } from './usage.ts'
@@ -17,7 +17,7 @@ export async function logInterrupted(run: Run, request: ModelRequest, draft: Dra
   const { log, cancellation } = run
   if (!(draft.hasContent || draft.promptUsage) || log.isBroken || cancellation.reason instanceof LeaseLostError)
     return undefined
-  const usage = draft.isUsageRecorded ? undefined : await estimateOf(run, request, draft)
+  const usage = draft.isUsageRecorded ? undefined : await estimateUsage(run.provider, request, draft)
   const text = wellFormed(draft.text)
   if (text.trim() === '' || isLeaving(run)) {
     if (usage) await recordUsage(run, draft.turnId, 'interrupted reply', usage)
@@ -42,10 +42,17 @@ export async function logInterrupted(run: Run, request: ModelRequest, draft: Dra
   return turn
 }
 
-async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft): Promise<TurnUsage> {
+/** What a service streamed before it stopped, and the usage that it reported when it accepted the request. */
+export type Streamed = Pick<Draft, 'text' | 'thinking' | 'args' | 'promptUsage'>
+
+export async function estimateUsage(
+  provider: Provider,
+  request: ModelRequest,
+  { text, thinking, args, promptUsage }: Streamed,
+): Promise<TurnUsage> {
   const { model } = request
-  const reported = draft.promptUsage ?? { input: inputOf(request), output: 0, model }
-  const written = estimateTokens(draft.text) + estimateTokens(draft.thinking) + estimateTokens(draft.args)
+  const reported = promptUsage ?? { input: inputOf(request), output: 0, model }
+  const written = estimateTokens(text) + estimateTokens(thinking) + estimateTokens(args)
   const usage: TurnUsage = { ...reported, output: Math.max(reported.output, written), estimated: true }
   try {
     const cost = await provider.costOf?.(model, usage)
