@@ -5,7 +5,7 @@ import type { Draft } from './model-attempts.ts'
 import { wellFormed } from './plain-json.ts'
 import type { ModelRequest, Provider } from './provider.ts'
 import type { Run } from './run.ts'
-import type { Message, SessionTurn, TurnUsage } from './turn.ts'
+import type { SessionTurn, TurnUsage } from './turn.ts'
 import { countUsage, recordUsage } from './usage.ts'
 
 /**
@@ -69,18 +69,3 @@ function inputOf({ system, tools, messages }: ModelRequest): number {
 
 /** The base64 of an image is much longer than what the model reads of it. */
 const withoutMedia = (key: string, value: unknown): unknown => (key === 'data' ? undefined : value)
-
-/** An interrupted reply as the model gets it. It depends on the message alone, so that a wire can cache what it makes of it. */
-export function withInterruptionNote(message: Message): Message {
-  if (!message.interrupted) return message
-  const { interrupted: _, content, ...shown } = message
-  const last = content.at(-1)
-  if (last?.type !== 'text') return { ...shown, content: [...content, { type: 'text', text: interruptionNote }] }
-  const text = `${last.text.trimEnd()}\n\n${interruptionNote}`
-  return { ...shown, content: [...content.slice(0, -1), { ...last, text }] }
-}
-
-const interruptionNote = '[This reply was interrupted here, before it was complete.]'
-
-/** For the model, when a run continues from an interrupted reply and the user has sent nothing since. */
-export const continueNote = '[Your last reply was interrupted. Go on from there.]'

@@ -1,7 +1,7 @@
 import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { deliverInbox, tellTurns } from './inbox.ts'
-import { continueNote } from './interrupted-turn.ts'
+import { continueNote } from './interruption-note.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
 import { runToolBatch } from './tool-batch.ts'

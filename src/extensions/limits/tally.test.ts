@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { continueNote } from '../../core/interrupted-turn.ts'
+import { continueNote } from '../../core/interruption-note.ts'
 import type { EntryBody, LogEntry } from '../../core/log.ts'
 import type { SessionTurn } from '../../core/turn.ts'
 import { type RunTally, TallyReader } from './tally.ts'

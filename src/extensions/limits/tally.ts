@@ -1,5 +1,5 @@
 import type { Limits } from '../../core/behavior.ts'
-import { continueNote } from '../../core/interrupted-turn.ts'
+import { continueNote } from '../../core/interruption-note.ts'
 import type { EntryOf, Log, LogEntry } from '../../core/log.ts'
 import type { Run } from '../../core/run.ts'
 import type { Session } from '../../core/store.ts'
