@@ -1,4 +1,4 @@
-import { continueNote } from '../core/interrupted-turn.ts'
+import { continueNote } from '../core/interruption-note.ts'
 import type { LogEntry } from '../core/log.ts'
 import { type SessionTurn, textOf } from '../core/turn.ts'
 import type { Row } from '../view/rows.ts'

@@ -1,6 +1,7 @@
 import { isRecord } from './is-record.ts'
 import { didYouMean } from './nearest.ts'
 import { parseSchema, type Schema } from './schema.ts'
+import { checkTypeNames } from './schema-types.ts'
 import { cutText } from './text.ts'
 
 /** How an agent behaves. Each field is taken from the run, else the agent, else the default. */
@@ -119,7 +120,9 @@ export function checkBehavior(behavior: unknown, where: string): void {
     if (value !== undefined && !isRight(value))
       throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
   }
-  if (behavior.schema !== undefined) parseSchema(behavior.schema, `${where}.schema`)
+  if (behavior.schema === undefined) return
+  const schema = `${where}.schema`
+  checkTypeNames(parseSchema(behavior.schema, schema).jsonSchema, schema)
 }
 
 export const isBehavior = (name: string): boolean => Object.hasOwn(fields, name)

@@ -63,17 +63,24 @@ export function withValidation<Output>(tool: ToolDef<Output>, validate: Validate
     },
     async execute(raw, ctx) {
       if (raw instanceof Parsed) return tool.execute(raw.value as Output, ctx)
-      const checked = await validate(raw)
-      if (checked.issues) return { output: `Validation error: ${issuesOf(checked.issues)}`, isError: true }
-      return tool.execute(checked.value as Output, ctx)
+      // The schema does not know the decisions of a person about the edits.
+      const { _outcomes, ...input } = raw as { readonly _outcomes?: unknown }
+      const isDecided = tool.countEdits && _outcomes
+      const checked = await validate(isDecided ? input : raw)
+      if (checked.issues) throw new InvalidInput(issuesOf(checked.issues))
+      const { value } = checked
+      return tool.execute((isDecided ? { ...(value as object), _outcomes } : value) as Output, ctx)
     },
   }
 }
 
 /** Marks an input that was validated: a schema may transform its input, so it must not run twice. */
-class Parsed {
+export class Parsed {
   readonly value: unknown
   constructor(value: unknown) {
     this.value = value
   }
 }
+
+/** Thrown by a tool whose async schema refuses the input. */
+export class InvalidInput extends Error {}

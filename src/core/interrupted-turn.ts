@@ -3,9 +3,9 @@ import { LeaseLostError } from './errors.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Draft } from './model-attempts.ts'
 import { wellFormed } from './plain-json.ts'
-import type { ModelRequest } from './provider.ts'
+import type { ModelRequest, Provider } from './provider.ts'
 import type { Run } from './run.ts'
-import type { Message, SessionTurn, TurnUsage } from './turn.ts'
+import type { SessionTurn, TurnUsage } from './turn.ts'
 import { countUsage, recordUsage } from './usage.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function logInterrupted(run: Run, request: ModelRequest, draft: Dra
   const { log, cancellation } = run
   if (!(draft.hasContent || draft.promptUsage) || log.isBroken || cancellation.reason instanceof LeaseLostError)
     return undefined
-  const usage = draft.isUsageRecorded ? undefined : await estimateOf(run, request, draft)
+  const usage = draft.isUsageRecorded ? undefined : await estimateUsage(run.provider, request, draft)
   const text = wellFormed(draft.text)
   if (text.trim() === '' || isLeaving(run)) {
     if (usage) await recordUsage(run, draft.turnId, 'interrupted reply', usage)
@@ -42,10 +42,17 @@ export async function logInterrupted(run: Run, request: ModelRequest, draft: Dra
   return turn
 }
 
-async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft): Promise<TurnUsage> {
+/** What a service streamed before it stopped, and the usage that it reported when it accepted the request. */
+export type Streamed = Pick<Draft, 'text' | 'thinking' | 'args' | 'promptUsage'>
+
+export async function estimateUsage(
+  provider: Provider,
+  request: ModelRequest,
+  { text, thinking, args, promptUsage }: Streamed,
+): Promise<TurnUsage> {
   const { model } = request
-  const reported = draft.promptUsage ?? { input: inputOf(request), output: 0, model }
-  const written = estimateTokens(draft.text) + estimateTokens(draft.thinking) + estimateTokens(draft.args)
+  const reported = promptUsage ?? { input: inputOf(request), output: 0, model }
+  const written = estimateTokens(text) + estimateTokens(thinking) + estimateTokens(args)
   const usage: TurnUsage = { ...reported, output: Math.max(reported.output, written), estimated: true }
   try {
     const cost = await provider.costOf?.(model, usage)
@@ -62,18 +69,3 @@ function inputOf({ system, tools, messages }: ModelRequest): number {
 
 /** The base64 of an image is much longer than what the model reads of it. */
 const withoutMedia = (key: string, value: unknown): unknown => (key === 'data' ? undefined : value)
-
-/** An interrupted reply as the model gets it. It depends on the message alone, so that a wire can cache what it makes of it. */
-export function withInterruptionNote(message: Message): Message {
-  if (!message.interrupted) return message
-  const { interrupted: _, content, ...shown } = message
-  const last = content.at(-1)
-  if (last?.type !== 'text') return { ...shown, content: [...content, { type: 'text', text: interruptionNote }] }
-  const text = `${last.text.trimEnd()}\n\n${interruptionNote}`
-  return { ...shown, content: [...content.slice(0, -1), { ...last, text }] }
-}
-
-const interruptionNote = '[This reply was interrupted here, before it was complete.]'
-
-/** For the model, when a run continues from an interrupted reply and the user has sent nothing since. */
-export const continueNote = '[Your last reply was interrupted. Go on from there.]'

@@ -1,7 +1,7 @@
 import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { deliverInbox, tellTurns } from './inbox.ts'
-import { continueNote } from './interrupted-turn.ts'
+import { continueNote } from './interruption-note.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
 import { runToolBatch } from './tool-batch.ts'
@@ -25,8 +25,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   let step: StepOutcome
   do {
     throwIfCancelled(run)
-    if (!transcript.turnWithOpenCalls && run.progress.turnNumber >= run.settings.behavior.maxTurns)
-      return { status: 'completed', stopReason: 'max_turns' }
+    if (!transcript.turnWithOpenCalls && isAtTurnLimit(run)) return { status: 'completed', stopReason: 'max_turns' }
     step = await takeStep(run)
     throwIfCancelled(run)
     if (step.suspendReason !== undefined) return { status: 'suspended', stopReason: step.suspendReason }
@@ -87,11 +86,12 @@ async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome):
   messages = next.stop ? run.inbox.peek(isModelDone) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
-
-  await deliverInbox(run, messages, notes)
+  // At the turn limit no request follows: messages wait for the next run, and the notes would be out of date there.
+  if (!isAtTurnLimit(run)) await deliverInbox(run, messages, notes)
   return true
 }
 
+const isAtTurnLimit = ({ progress, settings }: Run): boolean => progress.turnNumber >= settings.behavior.maxTurns
 const completed = (run: Run): LoopEnd => ({ status: 'completed', stopReason: run.result.stopReason })
 
 function throwIfCancelled({ cancellation }: Run): void {

@@ -96,14 +96,11 @@ export class Draft implements OpenReply {
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
-  /** The length of `turnUsage` when the present attempt began. */
-  #usageCountAtStart: number
   #hasReportedUsage = false
 
   constructor(run: Run, turnId: string) {
     this.#run = run
     this.turnId = turnId
-    this.#usageCountAtStart = run.progress.turnUsage.length
     this.ids = new CallIds((id) => run.log.transcript.mayHaveCall(id), run.newId)
   }
 
@@ -124,9 +121,9 @@ export class Draft implements OpenReply {
     if (this.#hasReportedUsage) this.discardedUsage.push({ cause, usage: normalizeUsage(usage as object, model) })
   }
 
-  /** Whether the usage of the present attempt is already in the totals: the error reported it, or the limits extension counted it. */
+  /** Whether the usage of the present attempt is counted elsewhere: the error reported it, or an extension counts it. */
   get isUsageRecorded(): boolean {
-    return this.#hasReportedUsage || this.#run.progress.turnUsage.length > this.#usageCountAtStart
+    return this.#hasReportedUsage || this.#run.progress.isMetered
   }
 
   async logDiscardedUsage(): Promise<void> {
@@ -141,7 +138,6 @@ export class Draft implements OpenReply {
     this.promptUsage = undefined
     this.attempt = attempt
     this.hasContent = this.#hasReportedUsage = false
-    this.#usageCountAtStart = this.#run.progress.turnUsage.length
     this.ids.clear()
     const more = { ...(code !== undefined && { code }), ...(delayMs !== undefined && { delayMs }) }
     return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })

@@ -115,6 +115,8 @@ export interface RunProgress {
   openReply: OpenReply | undefined
   /** Turns in a row in which no call had readable arguments. */
   unreadableTurns: number
+  /** An extension counts the requests that end without a reply. */
+  isMetered: boolean
   /** What the run waits for before it ends: children, and work of extensions that still writes to the log. */
   readonly pending: Set<Promise<unknown>>
   /** The loop and all pending work have ended. Only the last entries and the hooks at the end of the run are still to come. */
@@ -262,6 +264,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
       firstTokenAt: undefined,
       openReply: undefined,
       unreadableTurns: 0,
+      isMetered: false,
       pending: new Set(),
       isOver: false,
     },

@@ -1,4 +1,5 @@
 import { isRecord } from './is-record.ts'
+import { didYouMean } from './nearest.ts'
 
 /** The fields of an object; none for any other value. */
 export const asRecord = (value: unknown): Record<string, unknown> =>
@@ -38,4 +39,16 @@ export function isOfType(value: unknown, type: string): boolean {
     default:
       return true
   }
+}
+
+const typeNames = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+
+/** Throws if a JSON Schema, or one of its properties or items, has a type that does not exist. */
+export function checkTypeNames(schema: unknown, where: string): void {
+  const { type = [], properties, items } = asRecord(schema)
+  for (const name of [type].flat().map(String))
+    if (!typeNames.includes(name))
+      throw new TypeError(`${where}: JSON Schema has no type "${name}"${didYouMean(name, typeNames)}`)
+  for (const [name, inner] of Object.entries(asRecord(properties))) checkTypeNames(inner, `${where}.properties.${name}`)
+  if (items) checkTypeNames(items, `${where}.items`)
 }

@@ -47,7 +47,7 @@ export function parseSchema(given: unknown, where: string): ParsedSchema {
   if (isRecord(given) && isStandard(given.schema)) {
     const { schema, jsonSchema } = given
     if (!isPlainJson(jsonSchema)) throw noJson(`${where}.jsonSchema`, jsonSchema)
-    return { jsonSchema: without$schema(jsonSchema), validate: schema['~standard'].validate }
+    return { jsonSchema: without$schema(jsonSchema), validate: validatorOf(schema) }
   }
   if (!isStandard(given)) {
     if (!isPlainJson(given)) throw noJson(where, given)
@@ -55,8 +55,14 @@ export function parseSchema(given: unknown, where: string): ParsedSchema {
   }
   // The result of `z.toJSONSchema` is both a JSON Schema and a validator.
   const jsonSchema = isPlainJson(given) ? given : writeJsonSchema(given, where)
-  return { jsonSchema: without$schema(jsonSchema), validate: given['~standard'].validate }
+  return { jsonSchema: without$schema(jsonSchema), validate: validatorOf(given) }
 }
+
+/** Called as a method: the schema may be an instance of a class. */
+const validatorOf =
+  (schema: StandardSchema): Validate =>
+  (value) =>
+    schema['~standard'].validate(value)
 
 /** Whether a value is a Standard Schema. Those of arktype are functions. */
 export function isStandard(given: unknown): given is StandardSchema {
@@ -80,7 +86,7 @@ function writeJsonSchema(given: StandardSchema, where: string): JsonSchema {
 }
 
 const describeIt =
-  'Pass { schema, jsonSchema } with a JSON Schema of your own, for valibot { schema, jsonSchema: toJsonSchema(schema) } of @valibot/to-json-schema'
+  'Pass { schema, jsonSchema }, with z.toJSONSchema(schema) for zod/mini and zod before 4.2, toJsonSchema(schema) of @valibot/to-json-schema for valibot'
 
 function noJson(where: string, given: unknown): TypeError {
   const why = isRecord(given) ? 'an object that holds more than JSON data' : typeName(given)

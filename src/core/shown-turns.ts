@@ -1,4 +1,4 @@
-import { withInterruptionNote } from './interrupted-turn.ts'
+import { withInterruptionNote } from './interruption-note.ts'
 import type { EntryOf } from './log.ts'
 import { Pairs } from './pairing.ts'
 import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'

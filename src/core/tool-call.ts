@@ -1,6 +1,7 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
 import { isLeaving, isThenable, stoppedWaiting } from './cancellation.ts'
-import { withEditDecisions } from './edit-outcomes.ts'
+import { InvalidInput, Parsed } from './define-tool.ts'
+import { type EditDecision, withEditDecisions } from './edit-outcomes.ts'
 import { LeaseLostError, messageOf, printable, type Rejection } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
@@ -68,10 +69,7 @@ async function executeUnwrapped(
   if (gateResult.result !== undefined)
     return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(gateResult.result), 'substituted')
   if (!tool) return answerUnknownTool(run, prepared)
-  if (!validation.valid) {
-    await hooks.tell('validation:reject', { ...callInfo, error: validation.error })
-    return logResult(run, call, `Validation error: ${validation.error}`, 'invalid')
-  }
+  if (!validation.valid) return answerInvalid(run, prepared, validation.error)
   const coercions = validation.coercions && { coercions: validation.coercions }
   if (coercions) await hooks.tell('validation:coerce', { ...callInfo, ...coercions })
 
@@ -105,8 +103,7 @@ async function executeUnwrapped(
     // Only the tool, with the conversion of its input and result. The entries of the call are written outside of this block: a
     // log that cannot be written must not be taken for a tool error.
     const input = prepared.parsed ?? copyJson(callInfo.input)
-    const { editDecisions } = gateResult
-    const work = tool.execute(editDecisions ? withEditDecisions(input as object, editDecisions) : input, context)
+    const work = tool.execute(decided(input, gateResult.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
     if (hasChildrenToEnd(context, timer, { error })) await endChildren(run, context)
@@ -116,6 +113,13 @@ async function executeUnwrapped(
   }
   if (hasChildrenToEnd(context, timer)) await endChildren(run, context)
   return runResultHooksAndLog(run, callInfo, result, 'done')
+}
+
+/** The input of a tool, parsed or not, with the decisions of a person about its edits, if there are any. */
+function decided(input: unknown, decisions: readonly EditDecision[] | undefined): unknown {
+  if (!decisions) return input
+  if (input instanceof Parsed) return new Parsed(decided(input.value, decisions))
+  return withEditDecisions(input as object, decisions)
 }
 
 /**
@@ -153,6 +157,12 @@ async function extraFieldsFor(
   }
 }
 
+/** The input was refused: before the tool ran or, by an async schema, as it began. */
+async function answerInvalid(run: Run, { call, callInfo }: PreparedCall, error: string): Promise<CallResult> {
+  await run.hooks.tell('validation:reject', { ...callInfo, error })
+  return logResult(run, call, `Validation error: ${error}`, 'invalid')
+}
+
 async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Promise<CallResult> {
   const names = [...run.tools.names()].map((name) => shownName(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, names)}`
@@ -184,6 +194,7 @@ async function answerFailure(
     if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
+  if (error instanceof InvalidInput) return answerInvalid(run, prepared, error.message)
   if (error instanceof TimeLimitError) return answerError(run, prepared, error, 'timeout')
   if (isLeaving(run)) return leaveCall(run, prepared, contextIfBegun)
   if (timer.cancellation.isCancelled) return answerCancelled(run, prepared, timer, contextIfBegun)

@@ -9,7 +9,7 @@ import type { McpConnections, McpHost, McpServer } from './connections.ts'
 import { secretsOf } from './error-text.ts'
 import { withoutSecrets } from './failures.ts'
 import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
-import { hasAuthorizationHeader } from './oauth/login-required.ts'
+import { credentialHeader } from './oauth/login-required.ts'
 import type { McpOAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { ServerConnection } from './server-connection.ts'
 
@@ -109,9 +109,9 @@ function reportNameClashes({ hooks }: ExtensionHost): OnNameClash {
 
 const lazy = (tool: ToolDef): ToolDef => (tool.mcp ? { ...tool, mcp: { disclosure: 'lazy', ...tool.mcp } } : tool)
 
-/** A configured `Authorization` header is used as it is, without OAuth. */
+/** A configured header with a credential is used as it is, without OAuth. */
 function mayLogIn(config: McpServerConfig, isRequested: boolean): boolean {
-  return config.auth === 'oauth' || (isRequested && !hasAuthorizationHeader(config))
+  return config.auth === 'oauth' || (isRequested && credentialHeader(config) === undefined)
 }
 
 function closeOn(signal: AbortSignal | undefined, link: ServerConnection): void {

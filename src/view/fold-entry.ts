@@ -1,4 +1,4 @@
-import { continueNote } from '../core/interrupted-turn.ts'
+import { continueNote } from '../core/interruption-note.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import { concernsStatus, foldStatus } from '../core/session-status.ts'
 import { type SessionContentBlock, type TurnUsage, textOf } from '../core/turn.ts'

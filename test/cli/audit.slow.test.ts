@@ -65,6 +65,8 @@ test('M02 every command that runs an agent records each call, who decided, and t
   const one = decided.at(-1)
   expect(await audit(io, '--session', one.sessionId, '--decision', 'deny')).toMatchObject([{ callId: one.callId }])
   expect((await audit(io, '--tool', 'web-fetch', '--since', '1h')).map(({ tool }) => tool)).not.toContain('web_fetch')
+  const all = await audit(io)
+  expect(await audit(io, '--limit', '3')).toEqual(all.slice(-3))
   expect(await runLibero(['audit', '--since', 'soon'], again(io))).toMatchObject({ code: 2 })
 
   const [file = ''] = readdirSync(join(io.home, 'audit'))

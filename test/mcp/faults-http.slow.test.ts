@@ -241,27 +241,34 @@ test('FM-17 a 401 during a run is reported, and does not end the run', async () 
   expect((await agent.mcpServers())[0]?.state).toBe('needs-login')
 })
 
-test('M12 a 401 to a configured Authorization header says that the header was refused, and asks for no login', async () => {
-  const headers = { Authorization: 'Bearer old-token' }
-  const atOnce = await faultHttp({ on: ({ response }) => response.writeHead(401).end() })
-  const later = await faultHttp({
-    on: (received) => (isCall(received, 'b') ? received.response.writeHead(401).end() : false),
-  })
-  const refused =
-    /"(h|late)" refused the Authorization header .* correct headers\.Authorization of "(h|late)" in mcpServers/
-  const { results, heardOf, agent } = agentWith([
-    { ...atOnce.config, headers },
-    { ...later.config, name: 'late', headers },
-  ])
-  const [answer] = await results(['mcp_late_echo', 'b'])
-  const servers = await agent.mcpServers()
-  expect(answer).toMatch(refused)
-  for (const { problem, state } of servers) {
-    expect([state, problem]).toEqual(['disabled', expect.stringMatching(refused)])
-    expect(problem).not.toMatch(/libero mcp login|old-token/)
-  }
-  expect(heardOf('mcp:auth:required')).toEqual([])
-})
+test.each([
+  ['Authorization', 'Bearer old-token'],
+  ['X-Api-Key', 'old-token'],
+])(
+  'M12 a 401 to a configured %s header says that the header was refused, and asks for no login',
+  async (name, value) => {
+    const headers = { [name]: value }
+    const atOnce = await faultHttp({ on: ({ response }) => response.writeHead(401).end() })
+    const later = await faultHttp({
+      on: (received) => (isCall(received, 'b') ? received.response.writeHead(401).end() : false),
+    })
+    const refused = new RegExp(
+      `"(h|late)" refused the ${name} header .* correct headers\\.${name} of "(h|late)" in mcpServers`,
+    )
+    const { results, heardOf, agent } = agentWith([
+      { ...atOnce.config, headers },
+      { ...later.config, name: 'late', headers },
+    ])
+    const [answer] = await results(['mcp_late_echo', 'b'])
+    const servers = await agent.mcpServers()
+    expect(answer).toMatch(refused)
+    for (const { problem, state } of servers) {
+      expect([state, problem]).toEqual(['disabled', expect.stringMatching(refused)])
+      expect(problem).not.toMatch(/libero mcp login|old-token/)
+    }
+    expect(heardOf('mcp:auth:required')).toEqual([])
+  },
+)
 
 test('FM-17 a missing scope during a run is reported as a missing login', async () => {
   const challenge = 'Bearer error="insufficient_scope", scope="files:write"'

@@ -12,7 +12,7 @@ import { exportSession, importSession } from '../../src/sessions/index.ts'
 import { toAnthropic } from '../../src/sessions/interop/anthropic.ts'
 import { toOpenAI } from '../../src/sessions/interop/openai.ts'
 import { fakeClock, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
-import type { ModelEvent, SessionTurn } from '../../src/types.ts'
+import type { Behavior, Extension, ModelEvent, SessionTurn } from '../../src/types.ts'
 import { counterparts } from '../faults/poisons/counterparts.ts'
 import { strictBase, strictTransport } from '../strict/strict-transport.ts'
 
@@ -188,4 +188,60 @@ test.each(counterparts)('E06 $name takes a conversation with interrupted replies
   const isInterrupted = agent.turns.map(({ interrupted }: SessionTurn) => interrupted ?? false)
   expect(isInterrupted).toEqual([false, true, false, true, false, false])
   expect(requests.at(-1)!.text.split('interrupted here').length - 1).toBe(2)
+})
+
+describe('a model call outside the conversation that gives no reply', () => {
+  const begun: readonly ModelEvent[] = [{ type: 'start', usage: { input: 900, output: 0 } }, delta('Half a title')]
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'A title?' }] }] as const
+
+  /** What is logged of an aside whose stream ends as given. `behavior` may have limits. */
+  async function aside(script: Step, { isAborted = false, behavior = {} as Behavior } = {}) {
+    const store = createMemoryStore()
+    const { stream, ...scriptedProvider } = scripted(script, 'fin')
+    const provider = {
+      ...scriptedProvider,
+      async *stream(...args: Parameters<typeof stream>) {
+        yield* stream(...args)
+        if (!isAborted) return
+        agent.abort()
+        await new Promise(() => {})
+      },
+    }
+    const title: Extension = {
+      name: 'title',
+      start: (run) => run.askAside({ cause: 'title', messages }).then(undefined, () => {}),
+    }
+    const session = await createSession({ store, id: 's' })
+    const agent = createAgent({ provider, session, extensions: [title], behavior })
+    const stats = await agent.run({ prompt: 'Well?' }).catch((error) => error.stats)
+    const logged = (await store.read('s')).flatMap((entry) => (entry.type === 'usage' ? [entry] : []))
+    return { stats, logged }
+  }
+
+  test('E06 because it broke off is counted, as an estimate that says so', async () => {
+    const { stats, logged } = await aside(begun)
+    const usage = { input: 900, output: 3, estimated: true }
+    expect(logged).toMatchObject([{ cause: 'failed attempt', usage }])
+    expect(stats.turnUsage[0]).toMatchObject(usage)
+  })
+
+  test('E06 because the run was aborted is counted before the run ends', async () => {
+    const { stats, logged } = await aside(begun, { isAborted: true })
+    expect(logged).toMatchObject([{ cause: 'aborted attempt', usage: { input: 900, output: 3 } }])
+    expect(stats.totalIn).toBe(900)
+  })
+
+  test('E06 is counted as its error reports, and not at all if the service never answered', async () => {
+    const failing = (usage?: object) => () => {
+      throw Object.assign(new Error('cut'), usage && { usage })
+    }
+    const { logged } = await aside(failing({ input: 77, output: 3 }))
+    expect(logged).toMatchObject([{ cause: 'failed attempt', usage: { input: 77, output: 3 } }])
+    expect((await aside(failing())).logged).toEqual([])
+  })
+
+  test('E06 is counted once under limits', async () => {
+    const { logged } = await aside(begun, { behavior: { limits: { tokens: 100_000 } } })
+    expect(logged).toMatchObject([{ cause: 'failed attempt', usage: { input: 900 } }])
+  })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AgentAbortedError, loadSession } from '../../src/index.ts'
-import { call, texts } from '../../src/testing/index.ts'
+import { call, type Step, texts } from '../../src/testing/index.ts'
 import type { HookContexts } from '../../src/types.ts'
 import { calls, once, said, setUp } from './queue-kit.ts'
 
@@ -227,6 +227,24 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     expect(stats.stopReason).toBe('max_turns')
     await agent.run({ prompt: 'next' })
     expect(said(agent)).toEqual(['go', 'not lost', 'next'])
+  })
+
+  test.each([
+    ['steering while the last allowed turn makes its calls', 'steer', calls('c1')],
+    ['steering while the last allowed turn answers', 'steer', 'one'],
+    ['a follow-up while the last allowed turn answers', 'followUp', 'one'],
+  ] as const)('E05 %s is reported as undelivered and waits', async (_, mode, lastTurn) => {
+    const { agent, provider } = await setUp(kind, lastTurn as Step, 'two')
+    const injected: unknown[] = []
+    const hooks = {
+      'turn:before': once(() => agent[mode]('not lost')),
+      'steer:inject': ({ message }: { message: string }) => void injected.push(message),
+    }
+    const stats = await agent.run({ prompt: 'go', behavior: { maxTurns: 1 }, hooks })
+    expect(stats).toMatchObject({ stopReason: 'max_turns', undelivered: [{ mode }] })
+    expect([said(agent), injected]).toEqual([['go'], []])
+    expect(await agent.run({ hooks })).toMatchObject({ stopReason: 'end', text: 'two' })
+    expect([injected, texts(provider.requests.at(-1)!.messages).at(-1)]).toEqual([['not lost'], 'user: not lost'])
   })
 
   test('steering that comes while a run is suspended answers its open call', async () => {

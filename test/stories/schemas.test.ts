@@ -2,6 +2,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import * as mini from 'zod/mini'
 import { createAgent, createMemoryStore, createSession, defineTool, zodToJsonSchema } from '../../src/index.ts'
 import { call, type Step, scripted, texts } from '../../src/testing/index.ts'
 
@@ -13,11 +14,26 @@ const trip = {
 const zodTrip = z.object({ to: z.string().min(2), days: z.number().default(3) })
 const arkTrip = type({ to: 'string >= 2', days: 'number = 3' })
 const valibotTrip = v.object({ to: v.pipe(v.string(), v.minLength(2)), days: v.optional(v.number(), 3) })
+const miniTrip = mini.object({ to: mini.string().check(mini.minLength(2)), days: mini._default(mini.number(), 3) })
+
+class TripSchema {
+  readonly inner = zodTrip['~standard']
+  readonly jsonSchema = this.inner.jsonSchema
+  readonly '~standard' = this
+  validate(value: unknown) {
+    return this.inner.validate(value)
+  }
+}
 
 const libraries = [
   ['zod', zodTrip],
   ['arktype', arkTrip],
   ['valibot with a JSON Schema beside it', { schema: valibotTrip, jsonSchema: trip }],
+  [
+    'zod/mini with a JSON Schema beside it',
+    { schema: miniTrip, jsonSchema: mini.toJSONSchema(miniTrip, { io: 'input' }) },
+  ],
+  ['a class whose methods use `this`', new TripSchema()],
   ['what z.toJSONSchema gives', z.toJSONSchema(zodTrip, { io: 'input' })],
 ] as const
 
@@ -101,6 +117,7 @@ describe('E04 a schema of the wrong kind', () => {
 
   test.each([
     ['a library that writes no JSON Schema', valibotTrip, /Pass \{ schema, jsonSchema \}.*toJsonSchema\(schema\)/],
+    ['zod/mini, which writes none', mini.object({ to: mini.string() }), /z\.toJSONSchema\(schema\) for zod\/mini/],
     ['a part that JSON Schema cannot say', z.object({ at: z.date() }), /Date cannot.*Pass \{ schema, jsonS/],
     ['the inside of a zod schema', { ...zodTrip }, /as it is, as in z\.object/],
     ['zod inside a JSON Schema', { type: 'object', properties: { a: z.string() } }, /as it is, as in z\.object/],
@@ -108,6 +125,12 @@ describe('E04 a schema of the wrong kind', () => {
       'a text',
       'object',
       /behavior\.schema must be a schema of zod, valibot or arktype, or a JSON Schema, got "object"/,
+    ],
+    ['a type that does not exist', { type: 'objekt' }, /behavior\.schema: .*no type "objekt", did you mean "object"/],
+    [
+      'one in an item of a property',
+      { type: 'object', properties: { days: { type: 'array', items: { type: ['null', 'numbr'] } } } },
+      /behavior\.schema\.properties\.days\.items: .*"numbr", did you mean "number"/,
     ],
   ])('such as %s is refused with the right call', (_, schema, message) => {
     // @ts-expect-error not every one of these is a schema
@@ -139,6 +162,22 @@ describe('E04 a schema of the wrong kind', () => {
     }
     expect(() => createAgent({ provider, tools: { book } })).toThrow(/put that check into the schema/)
   })
+})
+
+test('E04 an async schema that refuses is told and logged as any other', async () => {
+  const store = createMemoryStore()
+  const session = await createSession({ store })
+  const Known = z.object({ to: z.string().refine(async (name) => name !== 'Atlantis', 'no such place') })
+  const book = defineTool({ name: 'book', description: '', input: Known, execute: ({ to }) => to })
+  const provider = scripted([call('1', 'book', { to: 'Atlantis' }), call('2', 'book', { to: 'Bern' })], 'fin')
+  const agent = createAgent({ provider, session, tools: { book } })
+  const rejected: unknown[] = []
+  agent.hooks.hook('validation:reject', ({ callId, error }) => void rejected.push([callId, error]))
+  await agent.run({ prompt: 'go' })
+  expect(rejected).toEqual([['1', 'to: no such place']])
+  expect(texts(agent.turns)[2]).toBe('user: ←Validation error: to: no such place ←Bern')
+  const results = (await store.read(session.id)).filter((entry) => entry.type === 'call_result')
+  expect(results).toMatchObject([{ outcome: 'invalid', isError: true }, { outcome: 'done' }])
 })
 
 const answer = (input: Record<string, unknown>): Step => [call('out', '__output__', input)]

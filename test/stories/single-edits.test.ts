@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { createAuthority } from '../../src/authority/authority.ts'
 import { answerKeyFromSecret } from '../../src/authority/grants/answer-key.ts'
 import type { Prompt } from '../../src/authority/interaction/interactor-queue.ts'
 import { parseEditOutcomesFromResult, withEditDecisions } from '../../src/core/edit-outcomes.ts'
 import { parsePreview } from '../../src/core/tool.ts'
-import { createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
+import { createAgent, createMemoryStore, createSession, defineTool, loadSession } from '../../src/index.ts'
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
 import { edit, multiEdit } from '../../src/tools/index.ts'
 import type { PendingAnswer, PendingCall, Session, ToolCallBlock } from '../../src/types.ts'
@@ -64,6 +65,24 @@ test('M09 a tool that gets _outcomes in its input makes the allowed edits only',
   await agent.run({ prompt: 'Go.' })
   expect(execution.files.get('/project/a.ts')).toBe('1\ntwo\n3\n')
   expect(withEditDecisions({ path: 'a.ts' }, [allow])).toEqual({ path: 'a.ts', _outcomes: [allow] })
+})
+
+test('E04 a tool with a schema of a library gets the decisions beside what its schema made of the input', async () => {
+  const input = z.object({ edits: z.array(z.string()), note: z.string().default('none') })
+  const asyncInput = input.refine(async () => true)
+  const got: unknown[] = []
+  const more = { countEdits: () => 3, execute: (input: object) => `${got.push(input)}` }
+  const tools = {
+    defined: defineTool({ name: 'defined', description: '', input, ...more }),
+    later: defineTool({ name: 'later', description: '', input: asyncInput, ...more }),
+    plain: { spec: { name: 'plain', description: '', inputSchema: input }, ...more },
+  }
+  const calls = Object.keys(tools).map((name) => call(name, name, { edits: ['a', 'b', 'c'] }))
+  const agent = createAgent({ provider: scripted(calls, 'done'), tools })
+  agent.hooks.hook('tool:gate', (ctx) => void (ctx.editDecisions = someDenied.edits))
+  await agent.run({ prompt: 'Go.' })
+  const decided = { edits: ['a', 'b', 'c'], note: 'none', _outcomes: someDenied.edits }
+  expect(got).toEqual([decided, decided, decided])
 })
 
 test('HK01 an answer that allows every edit is a plain yes, and one that denies every edit denies the call', async () => {

@@ -30,7 +30,8 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
   const since = values.since === undefined ? undefined : timeOf(values.since)
   const records = await readAudit(auditFolder(io), { session, tool, decision, since })
   if (json) {
-    for (const record of records) io.out(fullyVisible(JSON.stringify(record)))
+    const latest = values.limit === undefined ? records : records.slice(-Number(values.limit))
+    for (const record of latest) io.out(fullyVisible(JSON.stringify(record)))
     return exitCodes.done
   }
   const calls = callsIn(records)

@@ -8,7 +8,12 @@ const list = defineCommand({
     tool: { type: 'string', value: 'name', says: 'Only calls of this tool' },
     decision: { type: 'string', choices: ['allow', 'ask', 'deny'], says: 'Only calls with this decision' },
     since: { type: 'string', value: 'time', says: 'Only calls since then: 30m, 2h, 7d or a date' },
-    limit: { type: 'string', value: 'n', min: 1, says: 'At most this many (default 50)' },
+    limit: {
+      type: 'string',
+      value: 'n',
+      min: 1,
+      says: 'At most the latest this many: calls (default 50) or, with --json, records (default all)',
+    },
     json: { type: 'boolean', says: 'Print every record as a line of JSON, with arguments, effects and hashes' },
   },
   examples: [

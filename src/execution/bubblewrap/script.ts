@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { Server, Socket } from 'node:net'
 import { matchesHostRule } from '../../platform/addresses.ts'
+import { asRuntime, isSingleExecutable } from '../../platform/own-executable.ts'
 import { findBash } from '../commands/command-shell.ts'
 
 /**
@@ -52,6 +53,10 @@ export function outerCommand(bwrap: string, entrance: string | undefined, inner:
  * reports leftover processes. It ignores SIGTERM, which the program receives too.
  */
 export function innerCommand(cwd: string, program: readonly string[], listens: boolean): string[] {
+  if (listens && isSingleExecutable())
+    throw new Error(
+      'A sandbox with a few allowed hosts needs Node inside, and this program is a single executable application, which has none to start. Nothing was run. Set `network` to false or true, or run the program with Node',
+    )
   const bash = findBash()
   const script = `${awaitGate}
 exec ${stderr}>&2 2>/dev/null
@@ -92,7 +97,7 @@ const proxyPort = 3128
 const listenerCode =
   'const s = require("net").createServer(); s.on("error", (e) => { console.error(e.message); process.exit(1) }); s.listen(Number(process.argv[1]), "127.0.0.1", 128, () => process.send("port", s, () => process.exit(0)))'
 
-const listen = `NODE_CHANNEL_FD=${fds.channel} ELECTRON_RUN_AS_NODE=1 '${process.execPath.replaceAll("'", `'\\''`)}' -e '${listenerCode}' ${proxyPort} 2>&${fds.report} || exit 125
+const listen = `NODE_CHANNEL_FD=${fds.channel} ${asRuntime} '${process.execPath.replaceAll("'", `'\\''`)}' -e '${listenerCode}' ${proxyPort} 2>&${fds.report} || exit 125
 exec ${fds.channel}>&-`
 
 /** A process that has just started needs a moment until its command line is set. */

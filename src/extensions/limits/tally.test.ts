@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { continueNote } from '../../core/interruption-note.ts'
 import type { EntryBody, LogEntry } from '../../core/log.ts'
 import type { SessionTurn } from '../../core/turn.ts'
 import { type RunTally, TallyReader } from './tally.ts'
@@ -95,6 +96,38 @@ describe('what a log tells', () => {
     const message: EntryBody = { type: 'input', mode: 'prompt', clientKey: 'k', content: [] }
     const delivered: EntryBody = { ...turn('user', 'a'), consumed: ['e1'] } as EntryBody
     expect(promptsIn(message, started('a'), released, delivered)).toEqual([true])
+  })
+
+  test('E05 a prompt is found after the states of extensions and the messages that came before it', () => {
+    const state: EntryBody = { type: 'state', owner: 'authority', value: {} }
+    const steering: EntryBody = { type: 'input', mode: 'steer', clientKey: 'k', content: [] }
+    const delivered: EntryBody = { ...turn('user', 'b'), consumed: ['e4'] } as EntryBody
+    const before = [started('a'), turn('user', 'a'), turn('assistant', 'a'), steering, ended('a', 'budget')]
+    const tallies = tallyLog(log(...before, started('b'), state, delivered, turn('user', 'b')))
+    expect(tallies.map(({ hasPrompt }) => hasPrompt)).toEqual([true, true])
+  })
+
+  test('E05 what is sent after an answer begins new work, what was sent before it or after a broken reply does not', () => {
+    const steering: EntryBody = { type: 'input', mode: 'steer', clientKey: 'k', content: [] }
+    const isNew = (...between: EntryBody[]): boolean => {
+      const delivered: EntryBody = { ...turn('user', 'b'), consumed: between.map((_, i) => `e${i + 3}`) } as EntryBody
+      return tallyLog(log(started('a'), turn('user', 'a'), ...between, started('b'), delivered)).at(-1)!.hasPrompt
+    }
+    const answer = turn('assistant', 'a')
+    const broken = turn('assistant', 'a')
+    if (broken.type === 'turn') Object.assign(broken.turn, { interrupted: true })
+    expect(isNew(answer, ended('a'), steering)).toBe(true)
+    expect(isNew(answer, steering, ended('a', 'budget'))).toBe(false)
+    expect(isNew(broken, ended('a', 'crashed'), steering)).toBe(false)
+  })
+
+  test('the note after a reply that broke off is no prompt', () => {
+    const note = turn('user', 'b')
+    if (note.type === 'turn') Object.assign(note.turn, { content: [{ type: 'text', text: continueNote }] })
+    expect(tallyLog(log(started('a'), turn('user', 'a'), ended('a', 'crashed'), started('b'), note))).toMatchObject([
+      { hasPrompt: true },
+      { hasPrompt: false },
+    ])
   })
 
   test('who is steered, or told that a limit is near, goes on with the same work', () => {

@@ -1,8 +1,9 @@
 import type { Limits } from '../../core/behavior.ts'
+import { continueNote } from '../../core/interruption-note.ts'
 import type { EntryOf, Log, LogEntry } from '../../core/log.ts'
 import type { Run } from '../../core/run.ts'
 import type { Session } from '../../core/store.ts'
-import type { SessionTurn, TurnUsage } from '../../core/turn.ts'
+import { type SessionTurn, type TurnUsage, textOf, toolCallsOf } from '../../core/turn.ts'
 import { type Amounts, amountsOf, nothingSpent, priceOf, type Spent } from './meter.ts'
 
 /** What one run used, according to its log. */
@@ -38,7 +39,12 @@ const failedCauses: ReadonlySet<string> = new Set(['failed attempt', 'aborted at
 export class TallyReader {
   readonly tallies: RunTally[] = []
   #logId: string
+  /** Messages that begin new work. */
   readonly #prompts = new Set<string>()
+  /** The last turn is a complete reply. */
+  #isAnswered = false
+  /** And the run that gave it has ended. */
+  #isFinished = false
   /** The latest run has only its first entries so far. */
   #isBeginning = false
   /** A user message was added while no run was under way. */
@@ -53,13 +59,13 @@ export class TallyReader {
 
   read(entry: LogEntry): void {
     const wasBeginning = this.#isBeginning
-    this.#isBeginning = entry.type === 'run_started' || (wasBeginning && isSkipped(entry))
+    this.#isBeginning = entry.type === 'run_started' || (wasBeginning && isBeforePrompt(entry))
     switch (entry.type) {
       case 'run_started':
         this.#begin(entry)
         break
       case 'input':
-        if (entry.mode === 'prompt') this.#prompts.add(entry.id)
+        if (entry.mode === 'prompt' || this.#isFinished) this.#prompts.add(entry.id)
         break
       case 'turn':
         this.#turn(entry, wasBeginning)
@@ -96,16 +102,19 @@ export class TallyReader {
 
   #turn({ turn, consumed = [] }: EntryOf<'turn'>, wasBeginning: boolean): void {
     const latest = this.tallies.at(-1)
+    this.#isAnswered = turn.role === 'assistant' && !turn.interrupted && toolCallsOf(turn).length === 0
+    this.#isFinished = this.#isAnswered && turn.runId === ''
     if (turn.role === 'assistant') {
       this.#hasNewMessage = false
       if (turn.usage) this.#use(turn.runId, turn.usage, 'replies', turn)
     } else if (turn.runId === '') this.#hasNewMessage = true
-    else if (latest?.runId === turn.runId && this.#isPrompt(consumed, wasBeginning)) latest.hasPrompt = true
+    else if (latest?.runId === turn.runId && this.#isPrompt(consumed, wasBeginning && textOf(turn) !== continueNote))
+      latest.hasPrompt = true
   }
 
-  /** Steering continues the same work, even if it is the first message of the run. */
-  #isPrompt(consumed: readonly string[], wasBeginning: boolean): boolean {
-    return consumed.length > 0 ? consumed.some((id) => this.#prompts.has(id)) : wasBeginning
+  /** Steering continues the same work, even if it is the first message of the run, unless that work was finished. */
+  #isPrompt(consumed: readonly string[], mayBePrompt: boolean): boolean {
+    return consumed.length > 0 ? consumed.some((id) => this.#prompts.has(id)) : mayBePrompt
   }
 
   #use(runId: string, usage: TurnUsage, kind: 'replies' | 'failed', turn?: SessionTurn): void {
@@ -128,11 +137,15 @@ export class TallyReader {
     const last = endedByOthers.has(stop) ? this.#lastAt : Math.max(this.#lastAt, at)
     if (latest && this.#startedAt > 0) latest.timeMs = last - this.#startedAt
     this.#startedAt = 0
+    this.#isFinished = this.#isAnswered
   }
 }
 
-/** A prompt skips calls that waited. */
-const isSkipped = (entry: LogEntry): boolean => entry.type === 'call_result' && entry.outcome === 'skipped'
+/** A prompt skips calls that waited, and comes after the first states of extensions and the messages that waited. */
+const isBeforePrompt = (entry: LogEntry): boolean =>
+  entry.type === 'state' ||
+  (entry.type === 'call_result' && entry.outcome === 'skipped') ||
+  (entry.type === 'turn' && entry.consumed !== undefined)
 
 /** Entries that other processes may write long after the run's process died. */
 const isWrittenLater = (entry: LogEntry): boolean =>
@@ -173,12 +186,16 @@ export async function spentBefore(run: Run, { since = 'prompt' }: Limits): Promi
   return { ...(await sumOf(run, [...counted, ...startedBy(counted, children)])), timeMs }
 }
 
-/** Whether this run has a new message to answer. */
+/** Whether this run has a new message to answer. What was sent while the model still worked is part of that work. */
 function hasPrompt({ id, log: { transcript } }: Run): boolean {
-  const { turns, turnCount, runs, inbox, isAnswered } = transcript
+  const { turns, turnCount, turnWithOpenCalls, runs, inbox, isAnswered } = transcript
   const newest = turns.at(-1)
   if (newest?.role === 'user' && newest.runId === id) return true
-  if (isAnswered) return inbox.some(({ mode }) => mode === 'prompt')
+  if (!turnWithOpenCalls && inbox.some(({ mode }) => mode === 'prompt')) return true
+  if (isAnswered) {
+    const finished = runs.findLast(({ firstTurn, turnCountAtEnd = 0 }) => turnCountAtEnd > firstTurn)
+    return inbox.some(({ seq }) => seq > (finished?.endSeq ?? 0))
+  }
   if (newest?.role !== 'user' || newest.runId !== '') return false
   const before = runs.at(-2)
   return !before || before.firstTurn < turnCount // otherwise it was for an earlier run

@@ -7,7 +7,7 @@ import { awaitAnswer, type LoginAnswer, type McpLoginOptions } from './browser-l
 import { credentialKey, type McpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
 import { clientFor, type FoundLogin, findLogin, scopesToAsk } from './find-login.ts'
-import { hasAuthorizationHeader } from './login-required.ts'
+import { credentialHeader } from './login-required.ts'
 import { oauthFailure } from './oauth-failure.ts'
 import { tokenFetch } from './oauth-fetch.ts'
 import { tokensOf } from './renew-credential.ts'
@@ -63,13 +63,11 @@ function serverAddress(config: McpServerConfig): string {
     throw new OAuthError(`${whatOf(config)} is not possible: it has no url; give programs what they need in env`, {
       code: 'no_url',
     })
-  if (hasAuthorizationHeader(config))
-    throw new OAuthError(
-      `${whatOf(config)} would not be used: its headers set Authorization; leave that one out first`,
-      {
-        code: 'static_authorization',
-      },
-    )
+  const header = credentialHeader(config)
+  if (header !== undefined)
+    throw new OAuthError(`${whatOf(config)} would not be used: its headers set ${header}; leave that one out first`, {
+      code: 'static_authorization',
+    })
   return secureUrl(config.url).href
 }
 

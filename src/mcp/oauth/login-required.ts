@@ -54,27 +54,33 @@ function chain(error: unknown): Error[] {
   return found
 }
 
-/** Whether the configuration sets its own `Authorization` header. */
-export function hasAuthorizationHeader({ headers = {} }: McpServerConfig): boolean {
-  return Object.keys(headers).some((name) => name.trim().toLowerCase() === 'authorization')
+/**
+ * The configured header that the server knows us by: `Authorization` or, unless `auth: 'oauth'` asks for a login too, a key
+ * such as `X-Api-Key`.
+ */
+export function credentialHeader({ headers = {}, auth }: McpServerConfig): string | undefined {
+  const names = Object.keys(headers).map((name) => name.trim())
+  if (names.some((name) => name.toLowerCase() === 'authorization')) return 'Authorization'
+  return auth === 'oauth' ? undefined : names.find((name) => /^(?:.+-)?(?:api-?key|token)$/i.test(name))
 }
 
-/** A server refused the configured `Authorization` header. A login would not be used, so none is requested. */
+/** A server refused the configured header that it knows us by. A login would not be used, so none is requested. */
 export class McpHeaderRefusedError extends AgentError {
   /** The server, by its name in the configuration. */
   readonly server: string
-  constructor(server: string) {
+  constructor(server: string, header: string) {
     super(
-      `The MCP server "${server}" refused the Authorization header that its configuration sets; correct headers.Authorization of "${server}" in mcpServers, or take that header out to log in instead`,
+      `The MCP server "${server}" refused the ${header} header that its configuration sets; correct headers.${header} of "${server}" in mcpServers, or take that header out to log in instead`,
     )
     this.server = server
   }
 }
 
-/** The error for a refused login if the server has a configured `Authorization` header. */
+/** The error for a refused login if the server has a configured header that it knows us by. */
 export function asHeaderRefused(error: unknown, config: McpServerConfig): McpHeaderRefusedError | undefined {
   if (error instanceof McpHeaderRefusedError) return error
-  return hasAuthorizationHeader(config) && isLoginRequired(error) ? new McpHeaderRefusedError(config.name) : undefined
+  const header = credentialHeader(config)
+  return header !== undefined && isLoginRequired(error) ? new McpHeaderRefusedError(config.name, header) : undefined
 }
 
 /** The token that a server wants (`WWW-Authenticate`). */

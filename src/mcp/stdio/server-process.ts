@@ -7,6 +7,7 @@ import { atMost } from '../../platform/at-most.ts'
 import { baseEnv } from '../../platform/base-env.ts'
 import { resourceShortage } from '../../platform/files.ts'
 import { endLeftovers, killLeftovers } from '../../platform/leftover-processes.ts'
+import { isSingleExecutable } from '../../platform/own-executable.ts'
 import { keeperMark, onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
 import { withProgramPath } from '../../platform/program-path.ts'
 import { visibleName } from '../../platform/visible-text.ts'
@@ -125,7 +126,10 @@ function environmentOf({ env }: McpServerConfig, { cwd, mark }: StartServerOptio
 
 async function launchOf({ command = '', args = [] }: McpServerConfig, cwd: string, path?: string): Promise<Launch> {
   if (process.platform !== 'win32') return { file: await findProgram(command, { cwd, path }), args }
-  return windowsLaunch(await findProgram(command, { cwd, path, endings: windowsEndings }), args, process.execPath)
+  const find = (name: string): Promise<string> => findProgram(name, { cwd, path, endings: windowsEndings })
+  // An executable with an application inside would run that again.
+  const isOwnNode = !process.versions.electron && !isSingleExecutable()
+  return windowsLaunch(await find(command), args, isOwnNode ? process.execPath : await find('node').catch(() => 'node'))
 }
 
 async function spawned({ file, args }: Launch, cwd: string, env: Record<string, string>): Promise<StartedServer> {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import type { ExecOptions, ExecResult, ExecutionContext } from '../../core/execution.ts'
 import type { ToolDef } from '../../core/tool.ts'
@@ -122,6 +122,18 @@ describe('a script', () => {
     await use(execution, { script })
     expect(ran[0]!.command).toContain('\nzx "$dir/script.mjs"')
     expect(ran[0]!.command).not.toContain(process.execPath)
+  })
+
+  test('E01 runs with the zx on PATH in a single executable, which would run itself again', async () => {
+    const sea = vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ isSea: () => true } as never)
+    try {
+      const { execution, ran } = runner(() => ({}))
+      await use(execution, { script })
+      expect(ran[0]!.command).toContain('command -v zx')
+      expect(ran[0]!.command).not.toContain(process.execPath)
+    } finally {
+      sea.mockRestore()
+    }
   })
 
   test.each<[string, object, ZxScriptOptions, string]>([

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { shellQuote } from '../../core/execution.ts'
 import type { ToolCheck, ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { asRuntime, isSingleExecutable } from '../../platform/own-executable.ts'
 import { peerPackages } from '../../platform/peer-packages.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { OutputCollector } from '../../tools/shell/output-collector.ts'
@@ -82,11 +83,11 @@ function checkScript({ script }: Record<string, unknown>): ToolCheck | undefined
   return { valid: false, error: `"script" has ${bytes} bytes, at most ${maxScriptBytes} are possible; make it shorter` }
 }
 
-/** The package on this machine; `undefined` if commands run elsewhere, where zx must be a program. */
+/** The package on this machine; `undefined` if commands run elsewhere, or without a Node to start, where zx must be a program. */
 function packageFor({ execution }: ToolContext, { findZx: find = findZx }: ZxScriptOptions): ZxPackage | undefined {
   const { shell, hostPrograms } = execution.capabilities
   if (!shell) throw new Error(`scripts cannot be run here: the execution context "${execution.type}" has no shell`)
-  if (!hostPrograms) return undefined
+  if (!hostPrograms || isSingleExecutable()) return undefined
   const zx = find()
   if (!zx) throw new Error('scripts need the package zx, which is not installed; ask the user to run `npm install zx`')
   return zx
@@ -150,7 +151,7 @@ function findZx(): ZxPackage | undefined {
  * zx in the background and waits, so that it receives signals and removes the file.
  */
 function zxCommand(zx: ZxPackage | undefined): string {
-  const program = zx ? [process.execPath, zx.cli].map(shellQuote).join(' ') : 'zx'
+  const program = zx ? `${runtime()}${[process.execPath, zx.cli].map(shellQuote).join(' ')}` : 'zx'
   return [
     ...(zx ? [] : [`command -v zx >/dev/null || { echo ${shellQuote(missingThere)} >&2; exit 127; }`]),
     'dir=$(mktemp -d -t zx-script-XXXXXX) || exit 1',
@@ -162,5 +163,8 @@ function zxCommand(zx: ZxPackage | undefined): string {
     'wait $!',
   ].join('\n')
 }
+
+/** Only where they are needed: the programs that a script starts inherit the variables. */
+const runtime = (): string => (process.versions.electron || process.versions.bun ? `${asRuntime} ` : '')
 
 const missingThere = 'zx is not installed where scripts run; run `npm install -g zx` there'

@@ -1,4 +1,4 @@
-import { withInterruptionNote } from '../../core/interrupted-turn.ts'
+import { withInterruptionNote } from '../../core/interruption-note.ts'
 import {
   copyJson,
   type DocumentBlock,
