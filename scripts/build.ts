@@ -38,7 +38,7 @@ export async function bundleInto(dist: string): Promise<void> {
   const shared = await sharedWithBrowsers()
   const isBase = isOneOf(base)
   const isForScreens = isOneOf(['plugins/', 'view/'])
-  const isForCalls = isOneOf(['core/edit-outcomes']) // a part of both screens and runs, not of the root
+  const isForCalls = isOneOf(['core/edit-outcomes', 'core/session-status']) // a part of both screens and runs, not of the root
   const licences = new Licences()
   const bundle = await rolldown({
     cwd: root,
