@@ -59,15 +59,20 @@ export interface NotRunLine {
 /** The input: one JSON object a line. */
 export type EventCommand = { readonly id?: string } & (PromptCommand | OtherCommand)
 
-/** Waits for the previous run. A prompt with a known `clientKey` is not run again. */
-interface PromptCommand {
-  readonly type: 'prompt'
+/** A message of the client. `meta` is kept with it and never sent to a model: an object of at most 8 KiB. */
+interface ClientMessage {
   readonly message: string
   readonly clientKey?: string
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
+/** Waits for the previous run. A prompt with a known `clientKey` is not run again. */
+interface PromptCommand extends ClientMessage {
+  readonly type: 'prompt'
 }
 
 type OtherCommand =
-  | { readonly type: 'steer' | 'follow_up'; readonly message: string; readonly clientKey?: string }
+  | ({ readonly type: 'steer' | 'follow_up' } & ClientMessage)
   /** Continues the session without a new message; also waits for the previous run. */
   | { readonly type: 'continue' }
   /** Aborts the current run, or the next one in the queue. */

@@ -19,15 +19,17 @@ export interface EventsHost {
   replay(after: number): Promise<readonly DurableEvent[]>
   follow(listener: (event: AgentEvent) => void): () => void
   /** Without a message it continues the session. */
-  run(message: string | undefined, clientKey: string | undefined): Promise<RunOutcome>
-  steer(message: string, clientKey: string | undefined): Promise<void>
-  followUp(message: string, clientKey: string | undefined): Promise<void>
+  run(message: string | undefined, clientKey: string | undefined, meta?: MessageMeta): Promise<RunOutcome>
+  steer(message: string, clientKey: string | undefined, meta?: MessageMeta): Promise<void>
+  followUp(message: string, clientKey: string | undefined, meta?: MessageMeta): Promise<void>
   abort(): void
   /** Sends questions to `present` from now on. Returns a function that stops that. */
   attach(present: (question: OpenRequest) => void): () => void
   /** Streaming has to wait for the promise while the reader is slow. */
   applyBackpressure(isReady: () => Promise<void> | undefined): void
 }
+
+type MessageMeta = Readonly<Record<string, unknown>>
 
 /** A question to the client. */
 export interface OpenRequest {
@@ -105,10 +107,15 @@ export async function serveEvents(options: {
   })
 
   /** Queues a run. Its end is reported by the `run_ended` event, or by a `not_run` line if there is none. */
-  function queueRun(command: Pick<Envelope, 'type' | 'id'>, message: string | undefined, clientKey?: string): void {
+  function queueRun(
+    command: Pick<Envelope, 'type' | 'id'>,
+    message?: string,
+    clientKey?: string,
+    meta?: MessageMeta,
+  ): void {
     const run: Work['run'] = async ({ isAborted }) => {
       hasRunEnded = false
-      last = isAborted ? aborted : await host.run(message, clientKey).catch(asOutcome)
+      last = isAborted ? aborted : await host.run(message, clientKey, meta).catch(asOutcome)
       const { type, id } = command
       const { status, error } = last
       const more = { ...(id !== undefined && { id }), ...(error !== undefined && { error }) }
@@ -121,10 +128,10 @@ export async function serveEvents(options: {
 
   async function execute(command: Envelope): Promise<void> {
     const { type, fields } = command
-    if (type === 'prompt') return queueRun(command, textIn(fields, 'message'), keyIn(fields))
-    if (type === 'continue') return queueRun(command, undefined)
-    if (type === 'steer') return host.steer(textIn(fields, 'message'), keyIn(fields))
-    if (type === 'follow_up') return host.followUp(textIn(fields, 'message'), keyIn(fields))
+    if (type === 'prompt') return queueRun(command, ...messageIn(fields))
+    if (type === 'continue') return queueRun(command)
+    if (type === 'steer') return host.steer(...messageIn(fields))
+    if (type === 'follow_up') return host.followUp(...messageIn(fields))
     if (type === 'abort') return work.abort() ? host.abort() : undefined
     if (type !== 'answer') throw new TypeError(`unknown command; there are ${commands.join(', ')}`)
     const request = textIn(fields, 'request')
@@ -157,7 +164,7 @@ export async function serveEvents(options: {
 
   signal?.addEventListener('abort', stop)
   try {
-    if (first === true) queueRun({ type: 'continue', id: undefined }, undefined)
+    if (first === true) queueRun({ type: 'continue', id: undefined })
     else if (first !== undefined) queueRun({ type: 'prompt', id: undefined }, first)
     if (signal?.aborted) stop()
     await Promise.race([read(), halted])
@@ -179,6 +186,10 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const commands = ['prompt', 'continue', 'steer', 'follow_up', 'abort', 'answer']
 
+function messageIn(fields: Envelope['fields']): Parameters<EventsHost['steer']> {
+  return [textIn(fields, 'message'), keyIn(fields), metaIn(fields)]
+}
+
 function textIn(fields: Envelope['fields'], name: string): string {
   const value = fields[name]
   if (typeof value !== 'string' || value === '') throw new TypeError(`"${name}" must be a text that is not empty`)
@@ -188,6 +199,13 @@ function textIn(fields: Envelope['fields'], name: string): string {
 function keyIn({ clientKey }: Envelope['fields']): string | undefined {
   if (clientKey === undefined || (typeof clientKey === 'string' && clientKey !== '')) return clientKey
   throw new TypeError('"clientKey" must be a text that is not empty')
+}
+
+/** It is JSON already; the host checks its size. */
+function metaIn({ meta }: Envelope['fields']): MessageMeta | undefined {
+  if (meta === undefined || (typeof meta === 'object' && meta !== null && !Array.isArray(meta)))
+    return meta as MessageMeta | undefined
+  throw new TypeError('"meta" must be an object')
 }
 
 function reasonIn({ reason = 'declined' }: Envelope['fields']): string {

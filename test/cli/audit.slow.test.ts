@@ -7,7 +7,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { openDesk } from './cli-kit.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
-import { commands, drivers, write } from './prompt-commands.ts'
+import { commands, drivers, type Walked, write } from './prompt-commands.ts'
 
 let service: MockService
 beforeAll(async () => {
@@ -28,6 +28,9 @@ function machine(settings: object = {}): FakeIo {
 
 const again = (io: FakeIo, stdin = new PassThrough()): FakeIo =>
   fakeIo({ home: io.home, cwd: io.cwd, env: io.env, stdin })
+
+/** As what the audit records a command. */
+const recordedAs = (command: Walked): string => ({ web: 'serve', terminal: 'run' })[command as string] ?? command
 
 async function audit(io: FakeIo, ...flags: string[]) {
   const { out } = await runLibero(['audit', '--json', ...flags], again(io))
@@ -53,7 +56,7 @@ test('M02 every command that runs an agent records each call, who decided, and t
   ])
   const layerOf = (command: string) => (command === 'agents' || command === 'schedules' ? 'plugin' : 'host')
   expect(seen).toEqual(
-    commands.flatMap((command) => [
+    commands.map(recordedAs).flatMap((command) => [
       [command, layerOf(command), 'allow', 'mode-gate', undefined, 'http://127.0.0.1:1/'],
       [command, layerOf(command), 'deny', 'deny-rule', 'net:denied.example', 'http://denied.example/'],
     ]),

@@ -4,7 +4,7 @@ import { builtCli } from '../built-cli.ts'
 import { testInTurns } from '../soak.ts'
 import { openDesk } from './cli-kit.ts'
 import { fakeIo, runLibero } from './fake-io.ts'
-import { write } from './prompt-commands.ts'
+import { drivers, write } from './prompt-commands.ts'
 import { startInTerminal } from './pseudo-terminal.ts'
 
 const test = testInTurns(2)
@@ -20,6 +20,7 @@ test.each([
   [['rpc']],
   [['mcp-serve']],
   [['serve']],
+  [['web', '--no-open', '--port', '0']],
   [['agents', 'new', 'assistant', 'hello']],
   [['schedules', 'run']],
 ])('T07 without a model, a program that calls libero %j gets an error that names libero login', async (args) => {
@@ -28,6 +29,13 @@ test.each([
   const { code, out, err } = await runLibero(args, io)
   expect([code, out]).toEqual([1, ''])
   expect(err).toMatch(/^libero: no model is set up: .*libero login.*ANTHROPIC_API_KEY.*--provider offline/m)
+})
+
+test('T07 without a model, an editor that opens a session over libero acp gets the same error', async () => {
+  const stdin = new PassThrough()
+  const io = fakeIo({ stdin })
+  await drivers.acp(io, stdin, [])
+  expect(io.said.out).toMatch(/"id":2,"error":.*no model is set up: .*libero login/)
 })
 
 test('T07 a task in a pipe gets the same error, and mcp-serve offers tools without a model', async () => {

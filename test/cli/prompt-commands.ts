@@ -3,7 +3,12 @@ import { dirname, join } from 'node:path'
 import type { PassThrough } from 'node:stream'
 import { expect, vi } from 'vitest'
 import type { AgentCommand } from '../../src/cli/assembly/assemble.ts'
+import { closeTelemetry } from '../../src/cli/assembly/telemetry.ts'
+import { createCliHost } from '../../src/cli/chat/cli-host.ts'
+import type { Command } from '../../src/cli/command.ts'
+import { type RunValues, command as runCommand } from '../../src/cli/commands/run.ts'
 import { libero } from '../../src/cli/libero.ts'
+import { parse } from '../../src/cli/parse.ts'
 import { openStore, sessionsPath } from '../../src/cli/sessions/open-store.ts'
 import type { SessionSummary } from '../../src/core/store.ts'
 import { createScheduleBook } from '../../src/workflow/schedules/schedule-book.ts'
@@ -17,8 +22,11 @@ export function write(folder: string, path: string, text: string): void {
 
 type Driver = (io: FakeIo, stdin: PassThrough, flags: readonly string[]) => Promise<unknown>
 
+/** The commands that run agents; the page has the server of `serve`, and the interactive terminal is `run` without a task. */
+export type Walked = AgentCommand | 'web' | 'terminal'
+
 /** Each tells an agent "go" by one command, in this process, and waits for its end. Agents are made of the definition `tester`. */
-export const drivers: Record<AgentCommand, Driver> = {
+export const drivers: Record<Walked, Driver> = {
   async run(io, stdin, flags) {
     stdin.end()
     await libero(['run', 'go', ...flags], io)
@@ -66,25 +74,24 @@ export const drivers: Record<AgentCommand, Driver> = {
     stdin.end()
     await serving
   },
-  async serve(io, stdin, flags) {
+  serve: (io, stdin, flags) => atServer(['serve', ...flags], io, stdin),
+  web: (io, stdin, flags) => atServer(['web', '--no-open', ...flags], io, stdin),
+  async terminal(io, stdin, flags) {
     stdin.end()
-    io.env.LIBERO_SERVER_TOKEN = serverToken
-    const serving = libero(['serve', '--port', '0', ...flags], io)
-    const isListening = vi.waitFor(() => expect(io.said.out).toMatch(/^listening on \S+\n/), waiting)
-    if ((await Promise.race([serving, isListening.then(() => 'listening')])) !== 'listening') return
-    const [, url] = /^listening on (\S+)/.exec(io.said.out)!
-    type Shown = Pick<SessionSummary, 'id' | 'status' | 'attention' | 'isHeld'>
-    const ask = async (path: string, init: RequestInit = {}): Promise<Shown> => {
-      const headers = { authorization: `Bearer ${serverToken}`, 'content-type': 'application/json' }
-      return (await fetch(`${url}/v1/sessions${path}`, { ...init, headers })).json() as never
+    const { values } = parse(flags, runCommand as Command)
+    const tell = ({ text }: { text: string }): void => io.err(text)
+    const closeAll = { present: () => Promise.reject(new DOMException('closed', 'AbortError')) }
+    try {
+      const host = await createCliHost(values as RunValues, { io, cwd: io.cwd })
+      const opened = await host.openAgent({ settings: {}, interactor: closeAll, notify: tell })
+      for (const text of [...(opened.notices ?? []), opened.warning ?? '']) tell({ text })
+      await opened.agent.run({ prompt: 'go' }).catch((error: Error) => tell({ text: error.message }))
+      await opened.close()
+      await host.close()
+    } catch (error) {
+      tell({ text: (error as Error).message })
     }
-    const { id } = await ask('', { method: 'POST', body: JSON.stringify({ message: 'go' }) })
-    // A session whose run has not begun is idle too, with mail or held.
-    const isOver = ({ status, attention, isHeld }: Shown): boolean =>
-      !isHeld && (status === 'failed' || status === 'waiting' || (status === 'idle' && attention === undefined))
-    await vi.waitFor(async () => expect(isOver(await ask(`/${id}`))).toBe(true), waiting)
-    io.signal('SIGINT')
-    await serving
+    await closeTelemetry(io)
   },
   async agents(io, stdin, flags) {
     stdin.end()
@@ -105,7 +112,28 @@ export const drivers: Record<AgentCommand, Driver> = {
 }
 
 /** Every command that runs an agent; the compiler finds one without a driver. */
-export const commands = Object.keys(drivers) as AgentCommand[]
+export const commands = Object.keys(drivers) as Walked[]
+
+async function atServer(words: readonly string[], io: FakeIo, stdin: PassThrough): Promise<void> {
+  stdin.end()
+  io.env.LIBERO_SERVER_TOKEN = serverToken
+  const serving = libero([...words, '--port', '0'], io)
+  const isListening = vi.waitFor(() => expect(io.said.out).toMatch(/^(?:listening on|open) \S+\n/), waiting)
+  if ((await Promise.race([serving, isListening.then(() => 'listening')])) !== 'listening') return
+  const { origin: url } = new URL(/^(?:listening on|open) (\S+)/.exec(io.said.out)![1]!)
+  type Shown = Pick<SessionSummary, 'id' | 'status' | 'attention' | 'isHeld'>
+  const ask = async (path: string, init: RequestInit = {}): Promise<Shown> => {
+    const headers = { authorization: `Bearer ${serverToken}`, 'content-type': 'application/json' }
+    return (await fetch(`${url}/v1/sessions${path}`, { ...init, headers })).json() as never
+  }
+  const { id } = await ask('', { method: 'POST', body: JSON.stringify({ message: 'go' }) })
+  // A session whose run has not begun is idle too, with mail or held.
+  const isOver = ({ status, attention, isHeld }: Shown): boolean =>
+    !isHeld && (status === 'failed' || status === 'waiting' || (status === 'idle' && attention === undefined))
+  await vi.waitFor(async () => expect(isOver(await ask(`/${id}`))).toBe(true), waiting)
+  io.signal('SIGINT')
+  await serving
+}
 
 const serverToken = 'a-token-of-at-least-32-characters-0'
 

@@ -2,12 +2,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect } from 'vitest'
-import type { AgentCommand } from '../../src/cli/assembly/assemble.ts'
 import type { Config } from '../../src/cli/config/config.ts'
 import { type MockService, type Reply, startMockService } from '../rpc/mock-service.ts'
 import { testInTurns } from '../soak.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
-import { commands, drivers, write } from './prompt-commands.ts'
+import { commands, drivers, type Walked, write } from './prompt-commands.ts'
 
 const test = testInTurns(2)
 
@@ -35,7 +34,7 @@ test('every agent of the command line is put together by assemble, so that every
 })
 
 /** A call that creates the file `made`, by a tool that each command has. */
-function makes(command: AgentCommand): Reply[] {
+function makes(command: Walked): Reply[] {
   if (command === 'agents' || command === 'schedules')
     return [[{ call: 'zx-script', args: { script: 'await $`touch made`' } }]]
   return [[{ call: command === 'rpc' ? 'bash' : 'shell', args: { command: 'touch made' } }]]
@@ -54,7 +53,7 @@ test.each(commands)('W05 libero %s without a sandbox runs nothing unasked in the
 })
 
 test('W05 the first events of libero run --events, --json and of libero rpc say that there is no sandbox', async () => {
-  const wires: [AgentCommand, string[], string][] = [
+  const wires: [Walked, string[], string][] = [
     ['run', ['--events'], 'run_started'],
     ['run', ['--json'], 'user_message'],
     ['rpc', [], 'user_message'],
@@ -67,7 +66,7 @@ test('W05 the first events of libero run --events, --json and of libero rpc say 
 })
 
 /** Tells an agent to create the file `made`, with these settings. */
-async function prompt(command: AgentCommand, config: Config, flags: readonly string[] = []): Promise<FakeIo> {
+async function prompt(command: Walked, config: Config, flags: readonly string[] = []): Promise<FakeIo> {
   const stdin = new PassThrough()
   const io = fakeIo({ stdin, env: { PATH: process.env.PATH } })
   const providers = { mock: { baseURL: service.url, model: 'mock-1' } }

@@ -170,6 +170,24 @@ describe('libero run --events', () => {
     expect(durable(lines).filter(({ entry }) => entry.type === 'run_ended')).toHaveLength(2)
   })
 
+  test('E16 meta of a prompt and of steering is in the log, and one that is no object or too large is refused', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ call: 'shell', args: { command: 'true' } }], [{ say: 'done' }])
+    const meta = { sender: 'ada' }
+    const prompt = { type: 'prompt', message: 'a', meta }
+    const { lines } = await talk(desk, ['--events', '--yolo'], (line) => {
+      if (line.type === 'hello')
+        return `{"type":"prompt","message":"no","meta":["x"]}\n${JSON.stringify({ ...prompt, meta: { x: 'x'.repeat(9000) } })}\n${JSON.stringify(prompt)}`
+      if (line.durable && line.entry.type === 'call_started') return { type: 'steer', message: 'b', meta }
+      return line.durable && line.entry.type === 'run_ended' ? 'end' : undefined
+    })
+    expect(lines.find(({ type, ok }) => type === 'reply' && !ok).error).toBe('"meta" must be an object')
+    expect(lines.find(({ type }) => type === 'not_run').error).toMatch(/meta.* may have 8192/)
+    const entries = durable(lines).map(({ entry }) => entry)
+    expect(entries.filter((entry) => entry.type === 'run_started').map((entry) => entry.meta)).toEqual([meta])
+    expect(entries.find((entry) => entry.type === 'input')).toMatchObject({ mode: 'steer', meta })
+  })
+
   test('steering and abort reach the run under way', async () => {
     const desk = openDesk(service.url)
     service.play([{ call: 'shell', args: { command: 'sleep 30' } }])

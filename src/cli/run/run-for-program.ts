@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import type { Meta } from '../../core/meta.ts'
 import { version } from '../../core/version.ts'
 import { durable } from '../../events/events.ts'
 import type { EventsHost } from '../../rpc/event-server.ts'
@@ -96,15 +97,15 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
     head: agent.log.head,
     replay: async (after) => (await opened.entries(after)).map(durable),
     follow: (listener) => followPaced(agent, () => isReady(), listener),
-    async run(message, clientKey) {
+    async run(message, clientKey, meta) {
       active = new AbortController() // at once: an abort may arrive before the agent starts
       const { signal } = active
       const options = await runOptions(message === undefined ? withoutImages : flags, message, opened, cwd)
       if (message !== undefined) flags = withoutImages // the model has seen them with the first prompt
-      return outcomeOf(agent.run({ ...options, signal, ...(clientKey !== undefined && { clientKey }) }))
+      return outcomeOf(agent.run({ ...options, signal, ...given(clientKey, meta) }))
     },
-    steer: (message, clientKey) => agent.steer(message, clientKey === undefined ? {} : { clientKey }),
-    followUp: (message, clientKey) => agent.followUp(message, clientKey === undefined ? {} : { clientKey }),
+    steer: (message, clientKey, meta) => agent.steer(message, given(clientKey, meta)),
+    followUp: (message, clientKey, meta) => agent.followUp(message, given(clientKey, meta)),
     abort: () => active?.abort(),
     attach: (present) =>
       authority.attach({
@@ -132,3 +133,9 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
     },
   }
 }
+
+/** The options of a message, as far as the client gave them. */
+const given = (clientKey: string | undefined, meta: Meta | undefined) => ({
+  ...(clientKey !== undefined && { clientKey }),
+  ...(meta && { meta }),
+})
