@@ -133,7 +133,10 @@ export class Timeline {
     return this.pieces.findLast(({ rollback }) => rollback)
   }
 
-  /** The work on files after an entry, oldest first. With `now`, work that was cut off lasts until the next work, or until then. */
+  /**
+   * The work on files after an entry, oldest first. With `now`, work that was cut off lasts until the next work, or until
+   * then.
+   */
   workAfter(to: number, now?: Snapshot): readonly Work[] {
     // The work for a turn that an undo brought back stands where the turn was first.
     const seq = (this.#firstBySeq.get(to + 1) ?? to + 1) - 1
