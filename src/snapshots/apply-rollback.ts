@@ -28,7 +28,7 @@ export async function stageFiles(git: GitRunner, { restore }: NamedPlan, owner: 
  * was created or written meanwhile is left alone. Links above a path are checked just before; that can be raced.
  */
 export async function moveFiles(git: GitRunner, plan: NamedPlan, { now, owner, mark }: MoveOptions): Promise<void> {
-  const { restore, remove, makeFolders, dropFolders } = plan
+  const { restore, remove, makeFolders, keepFolders, dropFolders } = plan
   const steps = [
     ...remove.map(({ name }) => `remove ./${name}`),
     ...restore.map(({ name }) => `${stepFor(now.get(name))} ./${name}`),
@@ -37,7 +37,8 @@ export async function moveFiles(git: GitRunner, plan: NamedPlan, { now, owner, m
     await git.run(moveScript(owner, mark), { input: nulNames(steps.slice(i, i + batchSize)) })
     failpoint('rollback.moved')
   }
-  const folders = [...dropFolders.map((name) => `drop ./${name}`), ...makeFolders.map((name) => `make ./${name}`)]
+  const made = [...makeFolders, ...keepFolders]
+  const folders = [...dropFolders.map((name) => `drop ./${name}`), ...made.map((name) => `make ./${name}`)]
   await git.run(endScript(owner, mark), { input: nulNames(folders) })
   failpoint('rollback.applied')
 }

@@ -260,6 +260,19 @@ describe('kinds of files', () => {
     expect([picture(repo.root), readdirSync(at('file')), readdirSync(at('other'))]).toEqual([second, [], ['one']])
   })
 
+  test('CK08 a folder that was empty stays when the files that a turn made in it go', async () => {
+    const repo = repository({ a: '1' })
+    for (const folder of ['empty', 'deep/er']) mkdirSync(join(repo.root, folder), { recursive: true })
+    const { files } = await open(repo.root)
+    const before = await taken(files)
+    repo.write({ 'empty/new': 'x', 'deep/er/new/est': 'x' })
+    const after = await taken(files)
+    const made = { restore: [], delete: ['deep/er/new/est', 'empty/new'], conflicts: [] }
+    expect(await files.plan(before, after)).toEqual(made)
+    expect((await files.rollback({ before, after })).failed).toEqual([])
+    expect(['empty', 'deep/er'].map((folder) => readdirSync(join(repo.root, folder)))).toEqual([[], []])
+  })
+
   test('CK16 names with spaces, quotes, newlines, dashes, and bytes that are no UTF-8', async () => {
     const names = [
       'with space',

@@ -20,6 +20,8 @@ export interface NamedPlan {
   readonly remove: readonly NamedChange[]
   /** Folders without files, each ended by `/`. */
   readonly makeFolders: readonly GitName[]
+  /** They had no files and have some now: they stay when these go. */
+  readonly keepFolders: readonly GitName[]
   readonly dropFolders: readonly GitName[]
   readonly conflicts: readonly NamedConflict[]
 }
@@ -59,13 +61,13 @@ export function planRollback(facts: PlanFacts): NamedPlan {
   })
   const { before, after } = facts.folders
   const isAt = (state: PathState) => (name: GitName) => facts.now.get(name.slice(0, -1)) === state
+  const filled = before.filter((name) => !after.includes(name))
   return {
     restore,
     remove,
     conflicts,
-    makeFolders: before
-      .filter((name) => !after.includes(name))
-      .filter((name) => isAt('nothing')(name) || goes.has(name.slice(0, -1))),
+    makeFolders: filled.filter((name) => isAt('nothing')(name) || goes.has(name.slice(0, -1))),
+    keepFolders: filled.filter(isAt('folder')),
     dropFolders: after.filter((name) => !before.includes(name)).filter(isAt('folder')),
   }
 }

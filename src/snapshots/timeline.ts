@@ -133,7 +133,10 @@ export class Timeline {
     return this.pieces.findLast(({ rollback }) => rollback)
   }
 
-  /** The work on files after an entry, oldest first. With `now`, work that was cut off lasts until the next work, or until then. */
+  /**
+   * The work on files after an entry, oldest first. With `now`, work that was cut off lasts until the next work, or until
+   * then.
+   */
   workAfter(to: number, now?: Snapshot): readonly Work[] {
     // The work for a turn that an undo brought back stands where the turn was first.
     const seq = (this.#firstBySeq.get(to + 1) ?? to + 1) - 1
@@ -143,7 +146,8 @@ export class Timeline {
       const before = isOver ? undefined : firstAfter(piece, seq)
       if (!before) return []
       // The files before the next work have what others changed since.
-      const after = piece.after ?? (now && (firstOf(this.pieces.slice(i + 1)) ?? now))
+      const isKnown = now !== undefined || this.#isUndone(piece, i)
+      const after = piece.after ?? (isKnown ? (firstOf(this.pieces.slice(i + 1)) ?? now) : undefined)
       if (after) return [{ before, after }]
       const why = reasonIn(piece)
       throw new RollbackRefusedError(
@@ -151,6 +155,16 @@ export class Timeline {
         `${why === undefined ? 'a run was cut off' : `no snapshot could be taken at the end of a run (${why})`}, so the changes since its last snapshot may be its own or those of others; with force all of them are undone`,
       )
     })
+  }
+
+  /** A rollback, by force, has undone all until then, and what it undid was not brought back. */
+  #isUndone(piece: Piece, at: number): boolean {
+    const later = this.pieces.slice(at + 1)
+    const isBroughtBack = ({ seq }: Piece): boolean =>
+      later.some((one) => one.seq > seq && one.rollback && one.rollback.to < seq)
+    return later.some(
+      (one) => one.rollback?.before && firstAfter(piece, one.rollback.to) !== undefined && !isBroughtBack(one),
+    )
   }
 }
 

@@ -18,7 +18,10 @@ export interface SessionView {
   /** The number of the last log entry in it. */
   readonly head: number
   readonly rows: PersistentList<Row>
-  /** That of the session's summary, as far as its runs tell it. A run under way is never `interrupted`: the log does not tell whether its process lives. */
+  /**
+   * That of the session's summary, as far as its runs tell it. A run under way is never `interrupted`: the log does not tell
+   * whether its process lives.
+   */
   readonly status: SessionStatus
   /** The run under way. */
   readonly run?: RunView

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { randomLog } from '../../../../test/view/random-log.ts'
-import { emptyView, foldEntries, type LogEntry, type RemoteEvent, type SessionView } from '../libero.ts'
+import { RandomRun, shownRows } from '../../../../test/view/random-run.ts'
+import { emptyView, foldEntries, foldEvent, type LogEntry, type RemoteEvent, type SessionView } from '../libero.ts'
 import { cutEntry } from './cut-entry.ts'
 import { createSessionFold } from './session-fold.ts'
 
@@ -60,6 +61,32 @@ describe('what is streamed', () => {
     fold.apply(delta('it'))
     expect(fold.view.rows.at(-1)).toMatchObject({ id: 't4', text: 'Half of it', isOpen: true })
     expect([...fold.view.rows].map(({ id }) => id)).toEqual(['t2', 't3', 't4'])
+  })
+
+  test('WB61 is that of the run, whenever the whole takes the place of the end', () => {
+    const choices = fc.array(fc.nat(2 ** 30), { maxLength: 60 })
+    fc.assert(
+      fc.property(choices, choices, fc.integer({ min: 1, max: 9 }), (before, after, page) => {
+        const run = new RandomRun()
+        for (const choice of before) run.step(choice)
+        const fold = createSessionFold()
+        fold.begin(run.log.slice(-3))
+        const open = run.snapshot()
+        if (open) fold.apply(open)
+        const readOn = (): boolean => fold.addRead(run.log.slice(fold.readTo, fold.readTo + page))
+        for (const choice of after) {
+          const { streamed, logged } = run.step(choice)
+          for (const event of streamed) fold.apply(event)
+          if (logged) fold.apply(durable(logged))
+          if (choice % 7 === 0) readOn()
+        }
+        while (!fold.isWhole) readOn()
+        const snapshot = run.snapshot()
+        const whole = foldEntries(emptyView, run.log)
+        expect(shownRows(fold.view)).toEqual(shownRows(snapshot ? foldEvent(whole, snapshot) : whole))
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('WB61 stays whole if a message or a note comes in the middle of it, and goes with the answer that replaces it', () => {

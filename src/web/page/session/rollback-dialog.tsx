@@ -6,7 +6,7 @@ import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction, wordsOf } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
-import { rollbackWords } from './rollback-words.ts'
+import { planOf, rollbackWords } from './rollback-words.ts'
 import type { Said } from './session-context.ts'
 
 export interface RollbackDialogProps {
@@ -30,7 +30,7 @@ const scopes: readonly (readonly [RollbackScope, string])[] = [
 export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogProps) {
   const { sessions } = usePage().client
   const [what, setWhat] = useState<RollbackScope>('both')
-  const plan = useAnswer(() => sessions.planRollback(session, { to, what }), [what, to])
+  const plan = useAnswer(() => planOf((request) => sessions.planRollback(session, request), { to, what }), [what, to])
   const { isBusy, problem, run } = useAction()
   const undo = (): void =>
     void sessions.undoRollback(session).then(
@@ -44,7 +44,9 @@ export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogP
       onClose()
     })
   }
-  const conflicts = plan.value?.files?.conflicts ?? []
+  const { files: planned, isCutOff = false } = plan.value ?? {}
+  const conflicts = planned?.conflicts ?? []
+  const isForceOffered = isCutOff || (conflicts.length > 0 && what !== 'conversation')
   return (
     <Dialog label="Roll back" onClose={onClose}>
       <h2>{to === 0 ? 'Roll back to the beginning' : 'Roll back to before this message'}</h2>
@@ -60,6 +62,7 @@ export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogP
       <Shown answer={plan} what="rollback">
         {({ turns, files, whyNoFiles }) => (
           <div class="rollback-plan">
+            {isCutOff && <p class="bad">A run was cut off: what others changed after it goes with its own changes.</p>}
             {what !== 'files' && <p>{`${pluralize(turns, 'turn')} leave the conversation. The log keeps them.`}</p>}
             {what !== 'conversation' && whyNoFiles !== undefined && <p class="bad">{`Files stay: ${whyNoFiles}`}</p>}
             <Paths title="Does not fit any more" paths={conflicts.map(({ path, why }) => `${path}: ${why}`)} isBad />
@@ -73,18 +76,14 @@ export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogP
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        {conflicts.length > 0 && what !== 'conversation' ? (
-          <>
-            <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
-              Roll back and overwrite
-            </button>
-            <button type="button" class="primary" disabled={isBusy} onClick={() => roll(false)}>
-              Roll back the others
-            </button>
-          </>
-        ) : (
+        {isForceOffered && (
+          <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
+            Roll back and overwrite
+          </button>
+        )}
+        {!isCutOff && (
           <button type="button" class="primary" disabled={isBusy || !plan.value} onClick={() => roll(false)}>
-            Roll back
+            {isForceOffered ? 'Roll back the others' : 'Roll back'}
           </button>
         )}
       </div>
