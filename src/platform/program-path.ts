@@ -22,6 +22,9 @@ export function withProgramPath<Env extends Readonly<Record<string, string | und
   return env.PATH === undefined ? env : { ...env, PATH: programPath(env.PATH, projects).join(delimiter) }
 }
 
+/** The environment for a program of this machine that this process starts by its name. */
+export const programEnv = (): NodeJS.ProcessEnv => withProgramPath(process.env, [process.cwd()])
+
 function isIn(folder: string, path: string): boolean {
   const way = relative(folder, path)
   return way === '' || (!/^\.\.(?:[/\\]|$)/.test(way) && !isAbsolute(way))
