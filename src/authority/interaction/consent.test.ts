@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Decision } from '../../core/authority.ts'
-import type { Confinement } from '../../core/execution.ts'
+import type { Confinement, SandboxSupport } from '../../core/execution.ts'
 import { createRedactor } from '../../platform/redact.ts'
 import type { ReadCommand } from '../../shell/reading.ts'
 import { changedDefinition } from '../floor.ts'
@@ -331,6 +331,16 @@ describe('for how long it can be approved', () => {
         words: 'in this session: exactly `make` in this project, outside any sandbox, with all your rights',
       },
     ])
+  })
+
+  test('the prompt says of a background job that nobody reaches its ports, unless it has the network of this machine', () => {
+    const job: JudgedCall = { ...line('npm run dev'), isBackground: true }
+    const told = (confinement: Confinement | 'outside', sandbox?: SandboxSupport) =>
+      /nobody reaches its ports/.test(consentOf(job, { ...where, sandbox, decision: { ...asks, confinement } }).text)
+    expect(told(inside)).toBe(true)
+    expect(told({ ...inside, hosts: ['a.test'] })).toBe(true)
+    expect([told({ ...inside, hosts: 'any' }), told('outside')]).toEqual([false, false])
+    expect(told(inside, { profiles: ['workspace-write'], by: 'docker' })).toBe(false)
   })
 
   test('the prompt says what a sandbox opens', () => {
