@@ -32,6 +32,8 @@ test.skipIf(process.platform !== 'linux').each(Object.entries(uses))(
   'S03 no program of the project is found through PATH for %s',
   async (_, [file, use, planted]) => {
     const project = await temporary('project-')
+    const cwd = join(project, 'packages/app')
+    for (const folder of ['.git', 'packages/app']) mkdirSync(join(project, folder), { recursive: true })
     const bin = join(project, 'node_modules/.bin')
     mkdirSync(bin, { recursive: true })
     for (const name of planted) {
@@ -43,7 +45,7 @@ test.skipIf(process.platform !== 'linux').each(Object.entries(uses))(
     // Nothing else is there: a real one would write to the clipboard.
     const env = { ...process.env, PATH: [bin, join(project, '../nothing')].join(delimiter) }
     spawnSync(process.execPath, ['--conditions=libero-source', '--input-type=module', '-e', script], {
-      cwd: project,
+      cwd,
       env,
     })
     if (planted.includes('grep')) await new Promise((done) => setTimeout(done, 1500))

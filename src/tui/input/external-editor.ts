@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
-import { withProgramPath } from '../../platform/program-path.ts'
+import { programEnv } from '../../platform/program-path.ts'
 
 interface ExternalEditorOptions {
   /** `VISUAL` comes before `EDITOR`; both may have arguments and are read by the shell, as git does it. */
@@ -61,7 +61,7 @@ async function run(editor: string, file: string, env: ExternalEditorOptions['env
   const child = spawn(program, args, {
     stdio: 'inherit',
     shell: isWindows,
-    env: withProgramPath({ ...env }, [process.cwd()]),
+    env: programEnv(env),
   })
   child.once('error', (cause) =>
     reject(new Error(`The editor ${editor} cannot be started (${codeOf(cause)})`, { cause })),
