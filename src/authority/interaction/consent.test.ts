@@ -354,6 +354,9 @@ describe('for how long it can be approved', () => {
     expect(
       consentOf(line('x'), { ...where, sandbox: container, decision: { ...asks, confinement: reach } }).lines,
     ).toContain('commands run: in the container, with all of its files and its network')
+    expect(offered(line('x'), { sandbox: container, decision: { ...asks, confinement: inside } })[0]).toBe(
+      'once, in the container',
+    )
     const open = { ...inside, hosts: 'any' } as const
     expect(consentOf(line('x'), { ...where, decision: { ...asks, confinement: open } }).text).toContain('any network')
   })

@@ -155,7 +155,7 @@ function shownOption({ rule, ...option }: ApprovalOption, show: (text: string) =
 /** What a person may choose about a call. The words may contain secrets of the call. */
 export function choicesFor(
   call: JudgedCall,
-  { decision, projectGrants = true }: Pick<ConsentOptions, 'decision' | 'projectGrants'>,
+  { decision, sandbox, projectGrants = true }: Pick<ConsentOptions, 'decision' | 'projectGrants' | 'sandbox'>,
 ): ApprovalOption[] {
   const { confinement } = decision
   const isInside = confinement !== undefined && confinement !== 'outside'
@@ -164,6 +164,7 @@ export function choicesFor(
   const longest = isLasting ? 'project' : 'session'
   return approvalOptions({
     place: call.effects.some(({ effect }) => effect === 'exec' || effect === 'unknown') ? confinement : undefined,
+    sandbox,
     covers: coveredCalls(call).words,
     longest: whyOnce(call, decision) === undefined ? longest : 'once',
     rule: proposedRule(call),
