@@ -1,10 +1,10 @@
-import { withProgramPath } from '../platform/program-path.ts'
+import { programEnv } from '../platform/program-path.ts'
 
 /** Opens an address in the browser of this machine. Rejects if there is no program for that. */
 export async function openBrowser(url: string): Promise<void> {
   const { spawn } = await import('node:child_process')
   const [command, args] = openerFor(process.platform, url)
-  const env = withProgramPath(process.env, [process.cwd()])
+  const env = programEnv()
   const child = spawn(command, args, { detached: true, stdio: 'ignore', shell: false, env })
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)

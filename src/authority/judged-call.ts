@@ -24,6 +24,8 @@ export interface JudgedCall {
   readonly strict?: { readonly isStrict: boolean; readonly why?: string }
   /** It asks to run outside any sandbox. */
   readonly isOutside?: true
+  /** It runs on after the call has its result. */
+  readonly isBackground?: true
   /** The tool's current description, if its definition changed since it was accepted. */
   readonly changedDescription?: string
   /** SHA-256 over tool, origin, arguments, directory and kind of execution context. */

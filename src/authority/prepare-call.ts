@@ -70,6 +70,7 @@ export async function prepareCall(
     ...(shell && { shell, cwd, strict: await strictnessOf(shell, cwd, workspace) }),
     ...(shell && cwd !== posix.resolve(workspace.root) && { startsElsewhere: true as const }),
     ...(line?.isOutside === true && { isOutside: true as const }),
+    ...(line?.isBackground === true && { isBackground: true as const }),
     ...(origin.isChanged && { changedDescription: tool.spec.description }),
     digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.location?.execution.type ?? '' }),
   })
@@ -247,8 +248,8 @@ function declaredBy(
 }
 
 function isCommandLine(value: unknown): boolean {
-  const { command, cwd = '', isOutside = false } = (value ?? {}) as Partial<CommandLine>
-  return isText(command) && isText(cwd) && typeof isOutside === 'boolean'
+  const { command, cwd = '', isOutside = false, isBackground = false } = (value ?? {}) as Partial<CommandLine>
+  return isText(command) && isText(cwd) && [isOutside, isBackground].every((one) => typeof one === 'boolean')
 }
 
 const areTouches = (value: unknown): boolean =>

@@ -33,6 +33,8 @@ export interface CommandLine {
   readonly cwd?: string
   /** The call asks to run it outside any sandbox. */
   readonly isOutside?: boolean
+  /** It runs on after the call has its result. */
+  readonly isBackground?: boolean
 }
 
 export type Verdict = 'allow' | 'ask' | 'deny'

@@ -5,6 +5,7 @@ import { codeOf } from '../core/errors.ts'
 import { cutText } from '../core/text.ts'
 import { digestOf } from './digest.ts'
 import { processState, thisProcess } from './process-identity.ts'
+import { programEnv } from './program-path.ts'
 
 /** How the processes of a command, or of all commands of a handle, are recognised. */
 export interface ProcessTag {
@@ -193,7 +194,7 @@ async function endGroup(
 /** The command lines of a process group, from `ps`. */
 function commandsOf(group: number): Promise<string[]> {
   return new Promise((resolve) => {
-    execFile('ps', ['-A', '-o', 'pgid=,args='], { maxBuffer: 64 * 1024 * 1024 }, (_, stdout) => {
+    execFile('ps', ['-A', '-o', 'pgid=,args='], { maxBuffer: 64 * 1024 * 1024, env: programEnv() }, (_, stdout) => {
       const lines = stdout.split('\n').map((line) => /^\s*(\d+)\s+(.*)$/.exec(line))
       resolve(lines.flatMap((line) => (Number(line?.[1]) === group ? (line?.[2] ?? []) : [])))
     })

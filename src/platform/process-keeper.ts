@@ -65,7 +65,8 @@ function tellKeeper(line: string): void {
 function start(): void {
   if (process.platform === 'win32') return // Windows has no process groups; servers see the end of their input
   const stdio = ['pipe', 'ignore', 'ignore'] as const
-  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' }
+  // No project can plant a grep there. The last one is that of NixOS.
+  const env = { PATH: '/usr/bin:/bin:/run/current-system/sw/bin' }
   // In a session of its own, so that a terminal does not end it together with this process.
   const child = spawn('/bin/sh', ['-c', script, 'libero-keeper', keeperMark], {
     cwd: '/',

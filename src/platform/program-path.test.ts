@@ -24,6 +24,10 @@ describe('S03 the folders in which programs are found', () => {
     expect(programPath(path, [`${folder}/alias`])).toEqual([elsewhere, '/usr/bin'])
   })
 
+  test('are those of the system where nothing is left, as an empty PATH means the current folder', () => {
+    for (const path of ['', '.', project]) expect(programPath(path, [project])).toEqual(['/usr/bin', '/bin'])
+  })
+
   test('are those of a folder whose name only begins like that of the project', () => {
     expect(programPath(`${project}-tools:/usr/bin`, [project])).toEqual([`${project}-tools`, '/usr/bin'])
   })

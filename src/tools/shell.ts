@@ -58,10 +58,11 @@ export function createShellTool({
       background !== true && (await shellLines()).onlyReads(command),
     replay: 'opaque',
     effects: ['exec'],
-    commandLine: ({ command, cwd, outside }) => ({
+    commandLine: ({ command, cwd, outside, background }) => ({
       command,
       ...(cwd !== undefined && { cwd }),
       ...(outside === true && { isOutside: true }),
+      ...(background === true && { isBackground: true }),
     }),
     deriveApprovalKey: ({ command, cwd }) => commandKey(command, cwd),
     cancelsSiblings: true,

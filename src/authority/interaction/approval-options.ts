@@ -1,5 +1,6 @@
 import type { ApprovalExtent, ApprovalPlace, ApprovalScope } from '../../core/authority.ts'
-import type { GrantedPlacement, Placement } from '../confinement.ts'
+import type { SandboxSupport } from '../../core/execution.ts'
+import { type GrantedPlacement, isEnforcing, type Placement } from '../confinement.ts'
 import type { ProposedRule } from '../grants/grant-rule.ts'
 
 /** What a person who is asked about a call may choose, besides no. */
@@ -16,6 +17,8 @@ export interface ApprovalOption {
 interface Offer {
   /** Where the commands of the call would run. Absent if it runs none, or there is no sandbox. */
   readonly place?: Placement | undefined
+  /** The sandboxes of the execution context. */
+  readonly sandbox?: SandboxSupport | undefined
   /** The calls that a grant would cover, in words. */
   readonly covers: string
   /** The longest time to offer. */
@@ -25,9 +28,10 @@ interface Offer {
 }
 
 /** The choices for a call, the narrowest first. */
-export function approvalOptions({ place, covers, longest, rule }: Offer): ApprovalOption[] {
+export function approvalOptions({ place, sandbox, covers, longest, rule }: Offer): ApprovalOption[] {
   const where = place && ({ where: place === 'outside' ? 'outside' : 'inside' } as const)
-  const at = place ? `, ${placeWords(place)}` : ''
+  const words = place && placeWords(place, sandbox)
+  const at = words ? `, ${words}` : ''
   const option = (scope: ApprovalScope, words: string): ApprovalOption => ({ scope, ...where, words: `${words}${at}` })
   const outside: ApprovalOption = { scope: 'once', where: 'outside', words: `once, ${placeWords('outside')}` }
   return [
@@ -38,7 +42,7 @@ export function approvalOptions({ place, covers, longest, rule }: Offer): Approv
       ? [
           {
             ...option('project', `always: ${covers}`),
-            ...(rule && { rule: { ...rule, ...(place && { place: placeWords(place) }) } }),
+            ...(rule && { rule: { ...rule, ...(words && { place: words }) } }),
           },
         ]
       : []),
@@ -57,8 +61,9 @@ export function chosenOption(
 }
 
 /** Where commands run, in the words of choices and lists. */
-export function placeWords(place: GrantedPlacement): string {
+export function placeWords(place: GrantedPlacement, sandbox?: SandboxSupport): string {
   if (place === 'outside') return 'outside any sandbox, with all your rights'
+  if (sandbox && !isEnforcing(sandbox)) return 'in the container'
   const net = place.hosts === 'any' ? 'any network' : place.hosts.join(', ')
   return `inside the sandbox ${place.profile}${net === '' ? '' : ` with ${net}`}`
 }

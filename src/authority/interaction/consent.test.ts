@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Decision } from '../../core/authority.ts'
-import type { Confinement } from '../../core/execution.ts'
+import type { Confinement, SandboxSupport } from '../../core/execution.ts'
 import { createRedactor } from '../../platform/redact.ts'
 import type { ReadCommand } from '../../shell/reading.ts'
 import { changedDefinition } from '../floor.ts'
@@ -333,6 +333,16 @@ describe('for how long it can be approved', () => {
     ])
   })
 
+  test('the prompt says of a background job that nobody reaches its ports, unless it has the network of this machine', () => {
+    const job: JudgedCall = { ...line('npm run dev'), isBackground: true }
+    const told = (confinement: Confinement | 'outside', sandbox?: SandboxSupport) =>
+      /nobody reaches its ports/.test(consentOf(job, { ...where, sandbox, decision: { ...asks, confinement } }).text)
+    expect(told(inside)).toBe(true)
+    expect(told({ ...inside, hosts: ['a.test'] })).toBe(true)
+    expect([told({ ...inside, hosts: 'any' }), told('outside')]).toEqual([false, false])
+    expect(told(inside, { profiles: ['workspace-write'], by: 'docker' })).toBe(false)
+  })
+
   test('the prompt says what a sandbox opens', () => {
     const reach = { ...inside, reads: ['/etc/hosts'], writes: ['/tmp/x'], hosts: ['a.test'], home: 'readable' } as const
     const { lines } = consentOf(line('x'), { ...where, decision: { ...asks, confinement: reach } })
@@ -344,6 +354,9 @@ describe('for how long it can be approved', () => {
     expect(
       consentOf(line('x'), { ...where, sandbox: container, decision: { ...asks, confinement: reach } }).lines,
     ).toContain('commands run: in the container, with all of its files and its network')
+    expect(offered(line('x'), { sandbox: container, decision: { ...asks, confinement: inside } })[0]).toBe(
+      'once, in the container',
+    )
     const open = { ...inside, hosts: 'any' } as const
     expect(consentOf(line('x'), { ...where, decision: { ...asks, confinement: open } }).text).toContain('any network')
   })

@@ -1,9 +1,9 @@
 import type { ApprovalScope, Decision } from '../../core/authority.ts'
-import type { SandboxSupport } from '../../core/execution.ts'
+import type { Confinement, SandboxSupport } from '../../core/execution.ts'
 import type { ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { placementText } from '../confinement.ts'
+import { isEnforcing, placementText } from '../confinement.ts'
 import { changedDefinition, outsideRequest } from '../floor.ts'
 import { coveredCalls } from '../grants/covered-calls.ts'
 import { proposedRule } from '../grants/grant-rule.ts'
@@ -71,7 +71,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const { by, why, rule } = decision
   const asked = { by, why: show(why), ...(rule !== undefined && { rule: show(rule) }) }
   const place = placementText(decision.confinement ?? 'outside', options.sandbox)
-  const kept = keptInside(call, decision).map((target) => show(target))
+  const kept = keptInside(call, options).map((target) => show(target))
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,
     `asked because: ${asked.why}${asked.rule === undefined ? '' : ` (${asked.rule})`}`,
@@ -91,6 +91,11 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     ...(seen.isTooLong ? ['It is too long to look for secrets: nothing in the long text is masked.'] : []),
     ...(options.hasRun
       ? ['It ran already in this session, in the sandbox workspace-write: it would run a second time.']
+      : []),
+    ...(call.isBackground && isUnreachable(options)
+      ? [
+          'It goes on in the background, and nobody reaches its ports there: a server is of use only outside of the sandbox.',
+        ]
       : []),
     ...(kept.length > 0
       ? [`The sandbox keeps ${kept.join(' and ')} as it is: only outside of it can this change.`]
@@ -112,9 +117,20 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   }
 }
 
+/** The sandbox of the system that holds it; none in a container. */
+function sandboxOf({ decision: { confinement }, sandbox }: ConsentOptions): Confinement | undefined {
+  return typeof confinement === 'object' && (!sandbox || isEnforcing(sandbox)) ? confinement : undefined
+}
+
+/** Without the network of this machine it has one of its own, or may open no port. */
+function isUnreachable(options: ConsentOptions): boolean {
+  const { hosts = 'any' } = sandboxOf(options) ?? {}
+  return hosts !== 'any'
+}
+
 /** What the line would write and the sandbox does not let it write: protected paths at the top of the workspace. */
-function keptInside(call: JudgedCall, { confinement }: Decision): string[] {
-  if (!call.shell || typeof confinement !== 'object') return []
+function keptInside(call: JudgedCall, options: ConsentOptions): string[] {
+  if (!call.shell || !sandboxOf(options)) return []
   const isKept = (target: string): boolean => protection(target.split('/')[0]!) !== undefined
   return [
     ...new Set(
@@ -139,7 +155,7 @@ function shownOption({ rule, ...option }: ApprovalOption, show: (text: string) =
 /** What a person may choose about a call. The words may contain secrets of the call. */
 export function choicesFor(
   call: JudgedCall,
-  { decision, projectGrants = true }: Pick<ConsentOptions, 'decision' | 'projectGrants'>,
+  { decision, sandbox, projectGrants = true }: Pick<ConsentOptions, 'decision' | 'projectGrants' | 'sandbox'>,
 ): ApprovalOption[] {
   const { confinement } = decision
   const isInside = confinement !== undefined && confinement !== 'outside'
@@ -148,6 +164,7 @@ export function choicesFor(
   const longest = isLasting ? 'project' : 'session'
   return approvalOptions({
     place: call.effects.some(({ effect }) => effect === 'exec' || effect === 'unknown') ? confinement : undefined,
+    sandbox,
     covers: coveredCalls(call).words,
     longest: whyOnce(call, decision) === undefined ? longest : 'once',
     rule: proposedRule(call),

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { programEnv } from '../../platform/program-path.ts'
 import type { Keyboard } from '../../tui/input/keyboard.ts'
 import type { Screen } from '../../tui/one-shot/screen.ts'
 
@@ -96,5 +97,5 @@ function groupsFromProc(): (string | undefined)[] {
 
 function groupsFromPs(): (string | undefined)[] {
   const args = ['-o', 'pgid=,tpgid=', '-p', String(process.pid)]
-  return execFileSync('ps', args, { encoding: 'utf8', timeout: 1000 }).trim().split(/\s+/)
+  return execFileSync('ps', args, { encoding: 'utf8', timeout: 1000, env: programEnv() }).trim().split(/\s+/)
 }

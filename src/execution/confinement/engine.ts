@@ -5,6 +5,7 @@ import {
   type ExecOptions,
   type ExecResult,
   noSandbox,
+  type SandboxProfile,
   type SandboxSupport,
 } from '../../core/execution.ts'
 import { type Bubblewrap, findBubblewrap } from '../bubblewrap/check.ts'
@@ -41,19 +42,22 @@ export function createConfinedCommands(options: ConfinedCommandsOptions): Confin
   let scoped: ScopedCommands | undefined
 
   /** What builds sandboxes here; throws the reason if nothing does. */
-  async function builder(): Promise<Bubblewrap | 'seatbelt'> {
+  async function builder(profile: SandboxProfile = 'read-only'): Promise<Bubblewrap | 'seatbelt'> {
     const roots = [options.cwd, ...options.roots].map((root) => realPathOf(root))
     if (roots.includes('/'))
       throw new Error('the workspace is the root folder, and everything would be visible; work in a folder of its own')
     const found = process.platform === 'darwin' ? 'seatbelt' : await findBubblewrap(options.bwrap, roots)
     const problem = await (found === 'seatbelt' ? (await seatbelt()).probeSeatbelt() : probeSandbox(found))
     if (problem !== undefined) throw new Error(problem)
+    // Only where something is to be written, because it takes as long as a command.
+    const isOpen = profile === 'workspace-write' && found !== 'seatbelt' && (await probeSandbox(found, profile))
+    if (isOpen) throw new Error(isOpen)
     return found
   }
 
   async function confined(command: string, confinement: Confinement, given: ExecOptions): Promise<ExecResult> {
     const { profile, hosts, home } = confinement
-    const found = await builder().catch((error) => {
+    const found = await builder(profile).catch((error) => {
       throw noSandbox('process', profile, messageOf(error))
     })
     given.signal?.throwIfAborted()

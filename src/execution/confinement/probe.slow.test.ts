@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, renameSync } from 'no
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyFolder, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
-import { confinedPlace, write } from '../../../test/confinement-kit.ts'
+import { confinedPlace, workspaceWrite, write } from '../../../test/confinement-kit.ts'
 
 describe.skipIf(unavailable)(`the probe of the sandbox${skipped}`, () => {
   const skipOptions = 'while [ "$1" != -- ]; do shift; done'
@@ -23,6 +23,23 @@ describe.skipIf(unavailable)(`the probe of the sandbox${skipped}`, () => {
       expect(await commands.support()).toEqual({ profiles: [], why: expect.stringMatching(reason) })
       await expect(run(`touch ${outside}/ran`)).rejects.toMatchObject({ code: 'ENOSANDBOX' })
       expect([...readdirSync(cwd), existsSync(join(outside, 'ran'))]).toEqual([false])
+    })
+
+  const onlyWhereItWrites = (sed: string): string =>
+    `tr '\\0' '\\n' <&3 >"$0.args"; ! grep -qx -e --bind "$0.args" || sed -i '${sed}' "$0.args"; tr '\\n' '\\0' <"$0.args" >"$0.given"; exec /usr/bin/bwrap "$@" 3<"$0.given"`
+  const opened: Record<string, [sed: string, reason: RegExp]> = {
+    'the network': ['/^--unshare-net$/d', /use the network/],
+    'the protected files': ['s/^--ro-bind$/--bind/', /could write/],
+    'all files': ['/^--tmpfs$/,+1d', /read the home folder|could not be|did not run/],
+  }
+
+  for (const [what, [sed, reason]] of Object.entries(opened))
+    test(`W05 with a bubblewrap that opens ${what} only where the workspace is written, no such command runs`, async () => {
+      const { outside, commands, run } = await confinedPlace({ bwrap: fake(onlyWhereItWrites(sed)) })
+      expect(await commands.support()).toMatchObject({ by: 'bubblewrap' })
+      const refused = { code: 'ENOSANDBOX', message: expect.stringMatching(reason) }
+      await expect(run(`touch ${outside}/ran`, workspaceWrite)).rejects.toMatchObject(refused)
+      expect(existsSync(join(outside, 'ran'))).toBe(false)
     })
 
   test('a program that a project planted in a folder of PATH takes no part in it', async () => {

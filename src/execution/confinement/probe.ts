@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
+import type { SandboxProfile } from '../../core/execution.ts'
 import type { Bubblewrap } from '../bubblewrap/check.ts'
 import { createPrivateFolder } from '../bubblewrap/private-folder.ts'
 import { seccompFilter } from '../bubblewrap/seccomp.ts'
@@ -14,11 +15,33 @@ import { tryToEscape } from './try-to-escape.ts'
 const outcomes = new Map<string, Promise<string | undefined>>()
 
 /** Tries a sandbox once for each process: returns why it does not hold, in words for a person; `undefined` if it does. */
-export function probeSandbox(bubblewrap: Bubblewrap): Promise<string | undefined> {
-  const key = `${bubblewrap.path}\0${bubblewrap.stamp}`
-  const outcome = outcomes.get(key) ?? probe(bubblewrap).catch((error) => whyNotBuilt(messageOf(error)))
+export function probeSandbox(
+  bubblewrap: Bubblewrap,
+  profile: SandboxProfile = 'read-only',
+): Promise<string | undefined> {
+  const key = [bubblewrap.path, bubblewrap.stamp, profile].join('\0')
+  const attempt = profile === 'read-only' ? probe : probeWriting
+  const outcome = outcomes.get(key) ?? attempt(bubblewrap).catch((error) => whyNotBuilt(messageOf(error)))
   outcomes.set(key, outcome)
   return outcome
+}
+
+/** Another sandbox is built for what writes, from other mounts. */
+async function probeWriting(bubblewrap: Bubblewrap): Promise<string | undefined> {
+  const { createScopedCommands } = await import('./scoped-commands.ts')
+  const escaped = await tryToEscape(async (command, setting) => {
+    const commands = createScopedCommands(bubblewrap, setting, createFactFinder(setting))
+    const confinement = {
+      profile: 'workspace-write',
+      reads: [],
+      writes: [],
+      hidden: [],
+      hosts: [],
+      home: 'empty',
+    } as const
+    return commands.run(command, confinement, { timeout }).finally(() => commands.end())
+  }, 'workspace-write')
+  return escaped && `${escaped}. So ${bubblewrap.path} does not confine commands that write; install bubblewrap anew`
 }
 
 /** A command tries to read from a home folder, to write into its workspace and to connect to this machine. */

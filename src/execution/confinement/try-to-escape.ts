@@ -1,18 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ExecResult } from '../../core/execution.ts'
+import type { ExecResult, SandboxProfile } from '../../core/execution.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import type { CommandSetting } from './read-only.ts'
 
 /**
- * Has a command in the sandbox `read-only` try to read from a home folder, to write into its workspace and to connect to this
- * machine. Returns what it could do; `undefined` if nothing. Throws if it did not run at all.
+ * Has a command in a sandbox try to read from a home folder, to write where it must not and to connect to this machine. Returns
+ * what it could do; `undefined` if nothing. Throws if it did not run at all.
  */
 export async function tryToEscape(
   run: (command: string, setting: CommandSetting) => Promise<ExecResult>,
+  profile: SandboxProfile = 'read-only',
 ): Promise<string | undefined> {
   const scratch = realPathOf(mkdtempSync(join(tmpdir(), 'libero-probe-')))
   const [home, cwd] = [join(scratch, 'home'), join(scratch, 'workspace')]
@@ -22,7 +23,9 @@ export async function tryToEscape(
     for (const path of [home, cwd]) mkdirSync(path)
     writeFileSync(join(home, 'canary'), secret)
     writeFileSync(join(cwd, 'proof'), proof)
-    const command = `cat ../home/canary; echo x >written; cat /proc/net/tcp; (exec 3<>/dev/tcp/127.0.0.1/${listener.port}); cat proof`
+    writeFileSync(join(cwd, '.envrc'), '')
+    const forbidden = profile === 'read-only' ? ['written'] : ['.envrc', '../written']
+    const command = `cat ../home/canary; for f in ${forbidden.join(' ')}; do echo x >$f; done; cat /proc/net/tcp; (exec 3<>/dev/tcp/127.0.0.1/${listener.port}); cat proof`
     // Not the PATH of this process, in which a project may have planted a `cat`.
     const env = [{ PATH: '/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin' }]
     const setting = { cwd, roots: [], home, env, inheritEnv: [], limits: undefined }
@@ -30,7 +33,8 @@ export async function tryToEscape(
     if (!stdout.includes(proof))
       throw new Error(`a command did not run in it: ${stderr.trim() || `exit code ${exitCode}`}`)
     if (stdout.includes(secret)) return 'a command in it could read the home folder'
-    if (existsSync(join(cwd, 'written'))) return 'a command in it could write'
+    const isWritten = forbidden.some((name) => statSync(join(cwd, name), { throwIfNoEntry: false })?.size)
+    if (isWritten) return 'a command in it could write'
     if (listener.wasReached() || stdout.includes(listener.entry)) return 'a command in it could use the network'
     return undefined
   } finally {

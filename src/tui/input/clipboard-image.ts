@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { programEnv } from '../../platform/program-path.ts'
 import { imageOf, mostImageBytes } from '../../platform/read-image.ts'
 import type { AttachedImage } from './images.ts'
 
@@ -72,6 +73,6 @@ const powershell: Way = {
 /** Base64 and hex make the output longer than the image. */
 const runProgram: RunProgram = (program, args) =>
   new Promise((resolve, reject) => {
-    const options = { encoding: 'buffer', maxBuffer: 3 * mostImageBytes, timeout: 10_000 } as const
+    const options = { encoding: 'buffer', maxBuffer: 3 * mostImageBytes, timeout: 10_000, env: programEnv() } as const
     execFile(program, [...args], options, (error, output) => (error ? reject(error) : resolve(output)))
   })

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
+import { programEnv } from '../../platform/program-path.ts'
 
 interface ExternalEditorOptions {
   /** `VISUAL` comes before `EDITOR`; both may have arguments and are read by the shell, as git does it. */
@@ -57,7 +58,11 @@ async function run(editor: string, file: string, env: ExternalEditorOptions['env
     ? [`${editor} "${file}"`, []]
     : ['/bin/sh', ['-c', `${editor} "$@"`, 'editor', file]]
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const child = spawn(program, args, { stdio: 'inherit', shell: isWindows, env: { ...env } })
+  const child = spawn(program, args, {
+    stdio: 'inherit',
+    shell: isWindows,
+    env: programEnv(env),
+  })
   child.once('error', (cause) =>
     reject(new Error(`The editor ${editor} cannot be started (${codeOf(cause)})`, { cause })),
   )

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { programEnv } from '../../platform/program-path.ts'
 import type { Output, TerminalStreams } from './output.ts'
 
 interface CopyOptions {
@@ -49,7 +50,7 @@ function programs(platform: NodeJS.Platform, env: CopyOptions['env']): readonly 
 /** Whether the program took the text. */
 function feed(program: string, args: readonly string[], text: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], timeout: 5000 })
+    const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], timeout: 5000, env: programEnv() })
     child.on('error', () => resolve(false))
     child.on('exit', (code) => resolve(code === 0))
     child.stdin.on('error', () => {})
