@@ -123,7 +123,8 @@ export class FleetWorker implements Worker {
     for (const { run } of this.#running) this.#leave(run)
     const stopping = Promise.allSettled(works.map((work) => work.stop?.(this.#context)))
     const late = new AbortController()
-    const done = Promise.all([this.#allDone(), stopping, looking])
+    // A claim may be under way: its jobs are given back, which needs the queue.
+    const done = Promise.all([this.#turning.then(() => this.#allDone()), stopping, looking])
     await Promise.race([done, sleep(leaveMs, { clock, signals: [late.signal] })])
     late.abort()
     this.#hurry.abort()

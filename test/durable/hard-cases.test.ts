@@ -225,6 +225,34 @@ test('FL84 a worker closes although its store does not answer', async () => {
   expect(worker.status().state).toBe('closed')
 })
 
+test('FL97 a worker that closes while it claims jobs gives them back before it is closed', async () => {
+  const clock = fakeClock(1_000_000)
+  const inner = inProcessDispatcher({ clock })
+  const [asked, answer] = [gate(), gate()]
+  const memory = createMemoryStore({ clock })
+  const { fleet } = fleetKit({
+    clock,
+    store: { ...memory, find: async (id) => new Promise((resolve) => setTimeout(() => resolve(memory.find(id)), 20)) },
+    dispatcher: {
+      ...inner,
+      async claim(free, options) {
+        const jobs = await inner.claim(free, options)
+        if (jobs.length === 0) return jobs
+        asked.open()
+        await answer.opened
+        return jobs
+      },
+    },
+  })
+  await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
+  const worker = fleet.work()
+  await asked.opened
+  const closing = worker.close()
+  answer.open()
+  await closing
+  expect(await inner.stats!()).toMatchObject({ waiting: 1, claimed: 0 })
+})
+
 test('FL85 a reader that asks for a snapshot, or whose connection breaks, joins the run again', async () => {
   const store = createMemoryStore()
   let streams = 0
