@@ -262,9 +262,13 @@ function checkOptions({ store, dispatcher, kinds, limits = {}, workflow }: Fleet
     throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
   if (typeof dispatcher?.claim !== 'function')
     throw new TypeError(`createFleet needs a dispatcher such as inProcessDispatcher(), got ${show(dispatcher)}`)
-  for (const [tenant, limit] of Object.entries(limits.tenants ?? {}))
-    if (typeof limit !== 'number' || !(limit >= 0))
-      throw new TypeError(`limits.tenants["${tenant}"] of createFleet must be a number of runs, got ${show(limit)}`)
+  for (const [tenant, limit] of Object.entries(limits.tenants ?? {})) {
+    const least = tenant === 'default' ? 1 : 0 // a default of 0 would stop all work; a tenant may be stopped by its name
+    if (!(Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY) || limit < least)
+      throw new TypeError(
+        `limits.tenants["${tenant}"] of createFleet must be a whole number of runs, at least ${least}, got ${show(limit)}`,
+      )
+  }
   for (const [name, open] of Object.entries(kinds ?? {})) {
     if (name.startsWith('libero.') || (workflow && agentKinds.has(name)))
       throw new TypeError(`The kind "${name}" of createFleet is one of Libero's own; choose another name`)
