@@ -11,7 +11,7 @@ export interface MutantResult {
   readonly by?: string
 }
 
-/** Runs the part of each mutant with its bug. */
+/** Runs the part of each mutant with its bug. Parts that run a mutant report no times, for which a busy machine would do. */
 export async function catchMutants(options: PartOptions): Promise<readonly MutantResult[]> {
   checkMutants()
   const results: MutantResult[] = []

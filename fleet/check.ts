@@ -1,5 +1,6 @@
 import type { LogEntry } from '../src/core/log.ts'
 import { eachSession } from '../src/sessions/session-query.ts'
+import { applyEntries, emptySummary } from '../src/sessions/stored-summary.ts'
 import type { Trial } from './trial.ts'
 
 /** What became of the tasks of a trial. */
@@ -14,6 +15,8 @@ export interface Verdict {
   readonly unknown: number
   /** From the death of a worker to the entry of the one that took a session over, in milliseconds. */
   readonly takeovers: readonly number[]
+  /** Those that took long, with what may have held them up. */
+  readonly slow: readonly SlowTakeover[]
   /** The same after a worker left a run. */
   readonly handovers: readonly number[]
   /** Runs that ended with their process. */
@@ -22,11 +25,23 @@ export interface Verdict {
   readonly stolen: number
 }
 
+interface Takeover {
+  readonly ms: number
+  /** After so many deaths without progress the session had to run alone. */
+  readonly isSuspect: boolean
+  /** Other workers that died before it was taken over: each may have just claimed it. */
+  readonly deathsBetween: number
+}
+
+type SlowTakeover = Omit<Takeover, 'ms'>
+
+const slowMs = 12_000
+
 /** Reads all logs, and compares them with what was sent and with what happened. */
 export async function verdictOf(trial: Trial): Promise<Verdict> {
   const called = new Set<string>()
   const parked: string[] = []
-  const takeovers: number[] = []
+  const takeovers: Takeover[] = []
   const handovers: number[] = []
   let unknown = 0
   let crashes = 0
@@ -38,7 +53,7 @@ export async function verdictOf(trial: Trial): Promise<Verdict> {
     unknown += entries.filter((entry) => entry.type === 'call_result' && entry.outcome === 'unknown').length
     const its = takeoversIn(entries, trial.deaths)
     crashes += its.length
-    takeovers.push(...its.filter((ms) => ms !== undefined))
+    takeovers.push(...its.filter((one) => one !== undefined))
     handovers.push(...handoversIn(entries))
   }
   const lost = trial.sent.map(({ session, task }) => `${session}/${task}`).filter((key) => !called.has(key))
@@ -46,7 +61,9 @@ export async function verdictOf(trial: Trial): Promise<Verdict> {
     `select session || '/' || task as key from "${trial.schema}".effect group by session, task having count(*) > 1`,
   )
   return {
-    ...{ lost, doubled: rows.map(({ key }) => String(key)), parked, unknown, takeovers, handovers, crashes },
+    ...{ lost, doubled: rows.map(({ key }) => String(key)), parked, unknown, handovers, crashes },
+    takeovers: takeovers.map(({ ms }) => ms),
+    slow: takeovers.filter(({ ms }) => ms > slowMs),
     stolen: crashes - takeovers.length,
   }
 }
@@ -60,16 +77,37 @@ function tasksCalled(entries: readonly LogEntry[]): unknown[] {
 }
 
 /** The end of a dead run is written by the process that takes it over. Undefined where the process before was alive. */
-function takeoversIn(entries: readonly LogEntry[], deaths: ReadonlyMap<string, number>): (number | undefined)[] {
-  const found: (number | undefined)[] = []
+function takeoversIn(entries: readonly LogEntry[], deaths: ReadonlyMap<string, number>): (Takeover | undefined)[] {
+  const found: (Takeover | undefined)[] = []
   let processId: string | undefined
+  let summary = emptySummary
   for (const entry of entries) {
+    const { suspicions = 0 } = summary
+    summary = applyEntries(summary, [entry], 0)
     if (entry.type === 'run_started') processId = entry.processId
     if (entry.type !== 'run_ended' || entry.stop !== 'crashed') continue
     const diedAt = deaths.get(processId ?? '')
-    found.push(diedAt === undefined ? undefined : entry.at - diedAt)
+    if (diedAt === undefined) found.push(undefined)
+    else {
+      const deathsBetween = [...deaths.values()].filter((at) => at > diedAt && at < entry.at).length
+      found.push({ ms: entry.at - diedAt, isSuspect: suspicions + 1 >= deathsOfSuspect, deathsBetween })
+    }
   }
   return found
+}
+
+/** As in src/durable/quarantine.ts. */
+const deathsOfSuspect = 3
+
+/** One line about what took long, for a person who looks for the reason. */
+export function slowOf({ slow }: Pick<Verdict, 'slow'>): string {
+  if (slow.length === 0) return `none above ${slowMs / 1000} s`
+  const suspects = slow.filter(({ isSuspect }) => isSuspect).length
+  const deaths = quantile(
+    slow.map(({ deathsBetween }) => deathsBetween),
+    0.5,
+  )
+  return `${slow.length} above ${slowMs / 1000} s: ${suspects} of suspects, ${deaths} other workers died meanwhile (p50)`
 }
 
 function handoversIn(entries: readonly LogEntry[]): number[] {

@@ -34,12 +34,14 @@ export async function manyWaiting(options: PartOptions): Promise<PartResult> {
       times.push((await untilStarted(trial, 'first', task)) - sentAt)
     }
     const wake = quantile(times, 0.5)
+    // A busy machine is late too, but not as late as a worker that hears no notice and waits for its next look.
+    const goal = mutant === undefined ? 100 : 400
     const failures = [
-      ...(startMs > 4000
+      ...(startMs > 4000 && mutant === undefined
         ? [`the first task of a new worker took ${Math.round(startMs)} ms, goal 2 s and the start of Node`]
         : []),
       ...(perSecond > 5 ? [`an idle worker makes ${perSecond} statements a second, goal 5`] : []),
-      ...(wake > 100 ? [`a wake takes ${wake} ms (p50), goal 100`] : []),
+      ...(wake > goal ? [`a wake takes ${wake} ms (p50), goal ${goal}`] : []),
     ]
     const result = await resultOf(trial, { isSettled: true, failures })
     const shown = `${waiting} waiting: first task after ${Math.round(startMs)} ms, ${perSecond} statements/s idle, wake p50 ${wake} ms`

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { quantile } from './check.ts'
+import { quantile, slowOf } from './check.ts'
 import { type PartOptions, type PartResult, resultOf } from './part.ts'
 import { Trial, type TrialOptions } from './trial.ts'
 
@@ -45,7 +45,7 @@ export async function killWorkers(
       ...(slowest > 15_000 && mutant === undefined ? [`takeover p99 ${seconds(slowest)}, goal 15 s`] : []),
       ...(stolen > 0 ? [`${stolen} sessions were taken from a worker that lived`] : []),
     ]
-    const speed = `${takeovers.length} sessions taken over, p50 ${seconds(quantile(takeovers, 0.5))}, p99 ${seconds(slowest)}`
+    const speed = `${takeovers.length} sessions taken over, p50 ${seconds(quantile(takeovers, 0.5))}, p99 ${seconds(slowest)}, ${slowOf(result.verdict)}`
     return {
       ...result,
       kills: killed,

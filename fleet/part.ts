@@ -13,6 +13,7 @@ export interface PartOptions {
   readonly size: number
   readonly kills: number
   readonly sessions: number
+  /** With a planted bug no part fails for its times: a busy machine is slow without one. */
   readonly mutant?: string
   readonly progress: (line: string) => void
 }

@@ -37,7 +37,7 @@ export async function messagesPerSecond(options: PartOptions): Promise<PartResul
       const [now, then] = [mine, earlier].map((list) => Math.max(0, ...list.map(({ perSecond }) => perSecond)))
       const ratio = then ? now! / then : undefined
       const disk = sync === 0 ? 'on this disk' : `with ${sync / 1000} ms a sync`
-      if (sync > 0 && ratio !== undefined && ratio < goals.ratio)
+      if (ratio !== undefined && ratio < goals.ratio)
         failures.push(`${ratio.toFixed(2)}x the messages a second of ${before} ${disk}, goal ${goals.ratio}x`)
       const compared = ratio === undefined ? `${before} NOT RUN: no history` : `${ratio.toFixed(2)}x of ${before}`
       shown.push(`${now!.toFixed(0)} messages/s ${disk} (${compared})`)

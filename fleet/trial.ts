@@ -138,7 +138,7 @@ export class Trial {
 
   /** Waits until no session needs attention and none is worked on. False if that takes too long; a planted bug may hinder it. */
   async settled(): Promise<boolean> {
-    const ms = this.options.mutant === undefined ? 240_000 : 60_000
+    const ms = this.options.mutant === undefined ? 240_000 : 90_000
     for (const end = Date.now() + ms; Date.now() < end; await sleep(250)) {
       if ((await this.openSessions()) === 0) return true
     }

@@ -137,10 +137,7 @@ export function createFleet(options: FleetOptions): Fleet {
     },
 
     async status(): Promise<FleetStatus> {
-      const counted = statuses.map(async (status) => {
-        const { sessions } = await store.list({ status, parent: null, limit: 1000 })
-        return [status, sessions.length] as const
-      })
+      const counted = statuses.map(async (status) => [status, await countRoots(store, status)] as const)
       const [alive, jobs, keys] = await Promise.all([directory.list(), dispatcher.stats?.(), providers.status()])
       const sessions = Object.fromEntries(await Promise.all(counted)) as FleetStatus['sessions']
       return { workers: alive.map(withoutKey), sessions, ...(jobs && { jobs }), limits, providers: keys }
@@ -184,6 +181,22 @@ const sentMs = 60_000
 const maxSent = 10_000
 
 const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']
+
+const maxCounted = 1000
+const maxCountedPages = 5
+
+/** Not by `parent: null`: a store with an index of statuses would read all other sessions instead. */
+async function countRoots(store: SessionStore, status: SessionStatus): Promise<number> {
+  let count = 0
+  let cursor: string | undefined
+  for (let pages = 0; pages < maxCountedPages && count < maxCounted; pages++) {
+    const page = await store.list({ status, limit: maxCounted, ...(cursor !== undefined && { cursor }) })
+    count += page.sessions.filter(({ parent }) => parent === undefined).length
+    cursor = page.next
+    if (cursor === undefined) break
+  }
+  return Math.min(count, maxCounted)
+}
 
 /** How often a session is tried to be made that another process is just making. */
 const maxTries = 100
@@ -262,9 +275,13 @@ function checkOptions({ store, dispatcher, kinds, limits = {}, workflow }: Fleet
     throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
   if (typeof dispatcher?.claim !== 'function')
     throw new TypeError(`createFleet needs a dispatcher such as inProcessDispatcher(), got ${show(dispatcher)}`)
-  for (const [tenant, limit] of Object.entries(limits.tenants ?? {}))
-    if (typeof limit !== 'number' || !(limit >= 0))
-      throw new TypeError(`limits.tenants["${tenant}"] of createFleet must be a number of runs, got ${show(limit)}`)
+  for (const [tenant, limit] of Object.entries(limits.tenants ?? {})) {
+    const least = tenant === 'default' ? 1 : 0 // a default of 0 would stop all work; a tenant may be stopped by its name
+    if (!(Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY) || limit < least)
+      throw new TypeError(
+        `limits.tenants["${tenant}"] of createFleet must be a whole number of runs, at least ${least}, got ${show(limit)}`,
+      )
+  }
   for (const [name, open] of Object.entries(kinds ?? {})) {
     if (name.startsWith('libero.') || (workflow && agentKinds.has(name)))
       throw new TypeError(`The kind "${name}" of createFleet is one of Libero's own; choose another name`)

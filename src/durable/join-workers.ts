@@ -16,8 +16,8 @@ export function joinWorkers({ store }: Pick<Fleet, 'store'>): JoinRun {
     let reading = new AbortController()
 
     async function join(): Promise<void> {
-      // The worker may be about to begin the run. If it never does, it is gone or cannot be reached.
-      for (let delayMs = firstDelayMs; delayMs <= longestDelayMs && !left.signal.aborted; delayMs *= 2) {
+      // The worker may be about to begin the run, or cannot be reached for a while.
+      for (let delayMs = firstDelayMs; !left.signal.aborted; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
         const address = await addressOf(processId)
         if (address !== undefined && (await readFrom(address).catch(() => false))) delayMs = firstDelayMs
         await setTimeout(delayMs, undefined, { signal: left.signal, ref: false })

@@ -121,6 +121,19 @@ test('FL42 other errors pass, and a reply that has begun is not sent again', asy
   await expect(read(workers[0]!.limited(cut)).done).rejects.toThrow('429')
 })
 
+test('FL98 a service that refuses and names no pause is asked ever more rarely, and for an hour at most', async () => {
+  const { clock, workers } = fleet()
+  const house = service(() => new Error('429 0'))
+  const waiting = read(workers[0]!.limited(house))
+  await clock.advance(900)
+  expect(house.requests).toBe(1)
+  for (let i = 0; i < 62; i++) await clock.advance(minute)
+  expect(house.requests).toBeLessThan(75) // six pauses that double, then one a minute
+  const error = await waiting.done.catch((error) => error)
+  expect(error).toBeInstanceOf(AgentRateLimitError)
+  expect(error.message).toMatch(/waited 6[01] minutes/)
+})
+
 test('FL42 a request that never gets its turn fails with the time to come back', async () => {
   const { clock, workers } = fleet()
   const house = service(() => new Error('429 1000000'))

@@ -8,6 +8,9 @@ import { type KeyState, type LimitBook, limitBook } from './limit-book.ts'
 
 /** How long a key is closed if the service does not say when to come back. */
 const unknownPauseMs = 10_000
+/** A refused request waits at least this long, whatever the service says, and twice as long after each further refusal. */
+const minPauseMs = 1000
+const maxOwnPauseMs = 60_000
 /** A request that has waited for so long fails. */
 const maxWaitMs = 3_600_000
 /** How often a key without a limit is looked up: another worker may have closed it. */
@@ -83,7 +86,8 @@ class LimitedStream extends DecoratedStream {
   readonly #closer = new AbortController()
   #attempt = 1
   #delayMs = 0
-  #waitedMs = 0
+  #waitsSince: number | undefined
+  #refusals = 0
 
   constructor(provider: Provider, key: string, gate: Gate, request: ModelRequest, signal: AbortSignal) {
     super()
@@ -128,7 +132,9 @@ class LimitedStream extends DecoratedStream {
 
   /** The pause is at most a second longer than asked for, so that requests that wait do not all come back at once. */
   #waitFor(waitMs: number, why: string, cause?: unknown): ModelEvent {
-    if (this.#waitedMs > maxWaitMs) throw this.#tooLong(waitMs, why, cause)
+    const now = this.#gate.clock.now()
+    this.#waitsSince ??= now
+    if (now - this.#waitsSince > maxWaitMs) throw this.#tooLong(waitMs, why, cause)
     this.#delayMs = Math.ceil(waitMs + Math.random() * Math.min(1000, waitMs / 10))
     const reason = `Requests of "${this.#key}" wait: ${why}`
     return { type: 'retry', attempt: ++this.#attempt, reason, delayMs: this.#delayMs }
@@ -138,7 +144,6 @@ class LimitedStream extends DecoratedStream {
   async #pause(): Promise<void> {
     const ms = this.#delayMs
     this.#delayMs = 0
-    this.#waitedMs += ms
     await sleep(ms, { clock: this.#gate.clock, signals: [this.#signal, this.#closer.signal] })
     this.#signal.throwIfAborted()
   }
@@ -148,13 +153,15 @@ class LimitedStream extends DecoratedStream {
     const pauseMs = this.#signal.aborted ? undefined : pauseAfter(this.#provider, error, this.#gate.clock.now())
     if (pauseMs === undefined) throw error
     await this.#gate.close(this.#key, pauseMs)
-    return this.#waitFor(pauseMs, `the service asked all workers to wait (${messageOf(error)})`, error)
+    const ownMs = Math.min(maxOwnPauseMs, minPauseMs * 2 ** this.#refusals++)
+    return this.#waitFor(Math.max(pauseMs, ownMs), `the service asked all workers to wait (${messageOf(error)})`, error)
   }
 
   #tooLong(waitMs: number, why: string, cause: unknown): AgentRateLimitError {
     const { name } = this.#provider.meta
+    const waitedMs = this.#gate.clock.now() - this.#waitsSince!
     const error = new AgentRateLimitError(
-      `A request of "${this.#key}" waited ${Math.round(this.#waitedMs / 60_000)} minutes: ${why}. Raise the limit, or send fewer requests.`,
+      `A request of "${this.#key}" waited ${Math.round(waitedMs / 60_000)} minutes: ${why}. Raise the limit, or send fewer requests.`,
       { provider: name, retryable: true, cause },
     )
     error.retryAt = this.#gate.clock.now() + waitMs
@@ -164,10 +171,12 @@ class LimitedStream extends DecoratedStream {
 
 /** How long the service asks to wait, if it refused the request because there were too many. */
 function pauseAfter(provider: Provider, error: unknown, now: number): number | undefined {
-  if (error instanceof AgentRateLimitError) return Math.max(1, (error.retryAt ?? now + unknownPauseMs) - now)
+  if (error instanceof AgentRateLimitError) return Math.max(minPauseMs, (error.retryAt ?? now + unknownPauseMs) - now)
   try {
     const classified = provider.classifyError?.(error)
-    return classified?.kind === 'rate_limited' ? Math.max(1, classified.retryAfterMs ?? unknownPauseMs) : undefined
+    return classified?.kind === 'rate_limited'
+      ? Math.max(minPauseMs, classified.retryAfterMs ?? unknownPauseMs)
+      : undefined
   } catch {
     return undefined
   }

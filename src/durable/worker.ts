@@ -123,7 +123,9 @@ export class FleetWorker implements Worker {
     this.#leaving.abort()
     for (const running of this.#running) this.#leave(running)
     const stopping = Promise.allSettled(works.map((work) => work.stop?.(this.#context)))
-    await within(leaveMs, Promise.all([this.#allDone(), stopping, looking]), () => undefined, clock)
+    // A claim may be under way: its jobs are given back, which needs the queue.
+    const allDone = this.#passing.then(() => this.#allDone())
+    await within(leaveMs, Promise.all([allDone, stopping, looking]), () => undefined, clock)
     this.#delays.abort()
     this.#settleAndClaim()
     await this.#passing

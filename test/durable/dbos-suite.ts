@@ -66,6 +66,24 @@ export function dbosTests(kit: PostgresKit): void {
     expect(found.claim).toBeLessThanOrEqual(9)
   })
 
+  test('FL92 on DBOS urgent wakes are claimed first, of any tenant, also if a job of the session waits already', async () => {
+    const dispatcher = open()
+    onTestFinished(() => dispatcher.close())
+    await empty()
+    for (const id of ['a', 'b', 'c']) await dispatcher.wake(id, { kind: 'coder' })
+    await dispatcher.wake('b', { kind: 'coder', isUrgent: true })
+    await dispatcher.wake('other', { kind: 'coder', tenant: 'acme', isUrgent: true })
+    const claimed: string[] = []
+    for (let i = 0; i < 4; i++) {
+      const jobs = await dispatcher.claim(1, { kinds: ['coder'], tenantLimits: {} })
+      claimed.push(...jobs.map(({ sessionId }) => sessionId))
+    }
+    expect([claimed.slice(0, 2).toSorted(), claimed.slice(2)]).toEqual([
+      ['b', 'other'],
+      ['a', 'c'],
+    ])
+  })
+
   test('FL48 on DBOS jobs survive lost connections', async () => {
     const dispatcher = open(kit.proxied())
     onTestFinished(() => dispatcher.close())

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
+import type { SessionQuery } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createFleet } from '../../src/durable/create-fleet.ts'
 import type { KindRequest } from '../../src/durable/fleet.ts'
@@ -276,6 +277,21 @@ test('FL11 status tells workers, sessions by their status, jobs and limits, and 
   expect(waits).toEqual([0, 0])
   await worker.close()
   expect((await fleet.status()).workers).toEqual([])
+})
+
+test('FL11 status counts sessions without their sub-agents, by the index of statuses', async () => {
+  const summaries = Array.from({ length: 2500 }, (_, i) => ({ id: `s${i}`, ...(i % 3 > 0 && { parent: 's0' }) }))
+  const { store } = fleetKit()
+  const queries: SessionQuery[] = []
+  const list = async (query: SessionQuery = {}) => {
+    queries.push(query)
+    const { cursor = '0', limit = 0 } = query
+    const [from, to] = [Number(cursor), Number(cursor) + limit]
+    return { sessions: summaries.slice(from, to), ...(to < summaries.length && { next: String(to) }) }
+  }
+  const { fleet } = fleetKit({ store: { ...store, list: list as unknown as typeof store.list } })
+  expect((await fleet.status()).sessions.failed).toBe(834)
+  expect(queries.some((query) => 'parent' in query)).toBe(false)
 })
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkServe } from '../../src/cli/commands/serve.ts'
 import type { Clock } from '../../src/core/clock.ts'
@@ -7,10 +5,7 @@ import type { SessionStore, SessionSummary } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import type { Dispatcher, Job } from '../../src/durable/dispatcher.ts'
 import { inProcessDispatcher } from '../../src/durable/dispatchers/in-process.ts'
-import { joinWorkers } from '../../src/durable/join-workers.ts'
 import { Reconciler } from '../../src/durable/reconciler.ts'
-import { workerDirectory } from '../../src/durable/worker-directory.ts'
-import type { StreamedEvent } from '../../src/events/event-queue.ts'
 import { createServer as createLiberoServer } from '../../src/server/create-server.ts'
 import { createSession, loadSession } from '../../src/sessions/session.ts'
 import { createMemoryStore } from '../../src/sessions/stores.ts'
@@ -225,32 +220,32 @@ test('FL84 a worker closes although its store does not answer', async () => {
   expect(worker.status().state).toBe('closed')
 })
 
-test('FL85 a reader that asks for a snapshot, or whose connection breaks, joins the run again', async () => {
-  const store = createMemoryStore()
-  let streams = 0
-  const http = createServer((_, response) => {
-    streams++
-    const event = { durable: false, type: 'gap', after: 0, lost: streams }
-    response.writeHead(200).write(`${JSON.stringify(event)}\n`)
-    if (streams === 2) setTimeout(() => response.destroy(), 5)
+test('FL97 a worker that closes while it claims jobs gives them back before it is closed', async () => {
+  const clock = fakeClock(1_000_000)
+  const inner = inProcessDispatcher({ clock })
+  const [asked, answer] = [gate(), gate()]
+  const memory = createMemoryStore({ clock })
+  const { fleet } = fleetKit({
+    clock,
+    store: { ...memory, find: async (id) => new Promise((resolve) => setTimeout(() => resolve(memory.find(id)), 20)) },
+    dispatcher: {
+      ...inner,
+      async claim(free, options) {
+        const jobs = await inner.claim(free, options)
+        if (jobs.length === 0) return jobs
+        asked.open()
+        await answer.opened
+        return jobs
+      },
+    },
   })
-  await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    http.closeAllConnections()
-    http.close()
-  })
-  const address = `http://:key@127.0.0.1:${(http.address() as AddressInfo).port}`
-  await workerDirectory(store).announce({
-    ...{ id: 'w', processId: 'p', version: '', address, kinds: [], slots: 1, running: 1 },
-    ...{ takeovers: 0, state: 'working', startedAt: 0 },
-  })
-  const events: StreamedEvent[] = []
-  const feed = joinWorkers({ store })({ runId: 'r', processId: 'p' }, (event) => void events.push(event))
-  await eventually(async () => events.length === 1)
-  feed.snapshot()
-  await eventually(async () => events.length === 3)
-  feed.leave()
-  expect(events.map((event) => event.type === 'gap' && event.lost)).toEqual([1, 2, 3])
+  await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
+  const worker = fleet.work()
+  await asked.opened
+  const closing = worker.close()
+  answer.open()
+  await closing
+  expect(await inner.stats!()).toMatchObject({ waiting: 1, claimed: 0 })
 })
 
 test('FL86 a server in front makes sessions of the kinds that its fleet has; without a kind, of the first', async () => {
@@ -299,8 +294,13 @@ test('FL89 a kind with a name of Libero is refused when the fleet is made', () =
   expect(() => fleetKit({ kinds })).toThrow('The kind "libero.agent" of createFleet is one of Libero\'s own')
 })
 
-test('FL89 a limit of a tenant that is no number is refused when the fleet is made', () => {
-  const limitedTo = (limit: number) => () => fleetKit({ limits: { tenants: { default: limit } } })
-  for (const wrong of [Number.NaN, -1, '3' as never]) expect(limitedTo(wrong)).toThrow('limits.tenants["default"]')
-  expect(limitedTo(3)).not.toThrow()
+test('FL89 a limit of a tenant that is no whole number, or lets no tenant run, is refused when the fleet is made', () => {
+  const limitedTo = (limit: number, tenant: string) => () => fleetKit({ limits: { tenants: { [tenant]: limit } } })
+  for (const wrong of [Number.NaN, -1, '3' as never, 0.5, 1.5]) {
+    expect(limitedTo(wrong, 'default')).toThrow('limits.tenants["default"]')
+    expect(limitedTo(wrong, 'acme')).toThrow('limits.tenants["acme"]')
+  }
+  expect(limitedTo(0, 'default')).toThrow('at least 1, got 0')
+  for (const limit of [3, Number.POSITIVE_INFINITY]) expect(limitedTo(limit, 'default')).not.toThrow()
+  expect(limitedTo(0, 'acme')).not.toThrow()
 })

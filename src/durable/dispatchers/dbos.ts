@@ -75,30 +75,38 @@ export function dbosDispatcher(options: PostgresDispatcherOptions): Dispatcher {
    * Enqueues a job, or hastens the one that waits; its row stays locked until the commit, so no worker looks too early. DBOS
    * refuses a second job of a session with an error, which would end the caller's transaction, so wakes of a session go one by one.
    */
-  async function add(sessionId: string, { kind, tenant, at }: Wanted, transaction: PostgresTransaction): Promise<void> {
+  async function add(sessionId: string, wanted: Wanted, transaction: PostgresTransaction): Promise<void> {
+    const { kind, tenant, at, isUrgent } = wanted
     const [name, session] = [queueOf(kind), toText(sessionId)]
     const isDue = at <= clock.now()
     const hastening = `select pg_advisory_xact_lock(hashtextextended($1 || $2, 0));
       update ${table} set delay_until_epoch_ms = least(delay_until_epoch_ms, $3),
       status = case when status = 'DELAYED' and $4 then 'ENQUEUED' else status end,
+      priority = case when $5 then 0 else priority end,
       deduplication_id = case when status = 'PENDING' then null else deduplication_id end
       where queue_name = $1 and deduplication_id = $2 returning status`
-    const results = await database.queryIn(transaction, inlined(hastening, [name, session, Math.floor(at), isDue]), [])
+    const results = await database.queryIn(
+      transaction,
+      inlined(hastening, [name, session, Math.floor(at), isDue, isUrgent]),
+      [],
+    )
     const [waiting] = results.at(-1) as unknown as readonly Row[]
     if (waiting && waiting.status !== 'PENDING') return
     const { client } = await started()
     await client.enqueueInTransaction(clientOf(transaction), {
       ...{ queueName: name, workflowName: 'look', workflowID: orderedUuid(clock.now()), deduplicationID: session },
+      priority: isUrgent ? 0 : 1, // what is 0 comes first
       ...{ queuePartitionKey: partitionOf(tenant), attributes: { session, tenant: toText(tenant) } },
       ...(!isDue && { delaySeconds: (at - clock.now()) / 1000 }),
     })
   }
 
-  /** The tenants with jobs that are due, those with the oldest one first. */
+  /** The tenants with jobs that are due, those with an urgent one first, then those with the oldest. */
   async function look(queues: QueueDatabase, names: readonly string[]): Promise<readonly Partition[]> {
-    const statement = `select queue_name as queue, queue_partition_key as partition, status, min(created_at) as oldest
+    const statement = `select queue_name as queue, queue_partition_key as partition, status, min(created_at) as oldest,
+        min(priority) as priority
       from ${table} where status in ('ENQUEUED', 'DELAYED') and queue_name = any ($1::text::text[])
-      and coalesce(delay_until_epoch_ms, 0) <= $2::float8 group by 1, 2, 3 order by oldest`
+      and coalesce(delay_until_epoch_ms, 0) <= $2::float8 group by 1, 2, 3 order by priority, oldest`
     const find = () => database.query(statement, [toList(names), Date.now()])
     let rows = await find()
     if (rows.some(({ status }) => status === 'DELAYED')) {
@@ -176,9 +184,9 @@ export function dbosDispatcher(options: PostgresDispatcherOptions): Dispatcher {
       await started()
     },
 
-    async wake(sessionId, { kind, tenant = '', at = 0, transaction }) {
+    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, transaction }) {
       await started()
-      const work = (sql: PostgresTransaction): Promise<void> => add(sessionId, { kind, tenant, at }, sql)
+      const work = (sql: PostgresTransaction): Promise<void> => add(sessionId, { kind, tenant, at, isUrgent }, sql)
       await queue.wake(transaction, async (inside) => {
         await (inside ? work(inside) : database.transaction(work))
         await notices.tell(at, inside)
@@ -236,6 +244,7 @@ interface Wanted {
   readonly kind: string
   readonly tenant: string
   readonly at: number
+  readonly isUrgent: boolean
 }
 
 interface Partition {
