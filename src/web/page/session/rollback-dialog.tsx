@@ -30,8 +30,13 @@ const scopes: readonly (readonly [RollbackScope, string])[] = [
 export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogProps) {
   const { sessions } = usePage().client
   const [what, setWhat] = useState<RollbackScope>('both')
-  const plan = useAnswer(() => sessions.planRollback(session, { to, what }), [what, to])
+  const plan = useAnswer(
+    async () => ({ of: what, ...(await sessions.planRollback(session, { to, what })) }),
+    [what, to],
+  )
   const { isBusy, problem, run } = useAction()
+  // That of another scope is shown until this one is there, and is not what would be done.
+  const isReady = !isBusy && plan.value?.of === what
   const undo = (): void =>
     void sessions.undoRollback(session).then(
       (done) => onSaid(rollbackWords(done, 'The rollback is undone')),
@@ -75,15 +80,15 @@ export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogP
         </button>
         {conflicts.length > 0 && what !== 'conversation' ? (
           <>
-            <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
+            <button type="button" class="deny" disabled={!isReady} onClick={() => roll(true)}>
               Roll back and overwrite
             </button>
-            <button type="button" class="primary" disabled={isBusy} onClick={() => roll(false)}>
+            <button type="button" class="primary" disabled={!isReady} onClick={() => roll(false)}>
               Roll back the others
             </button>
           </>
         ) : (
-          <button type="button" class="primary" disabled={isBusy || !plan.value} onClick={() => roll(false)}>
+          <button type="button" class="primary" disabled={!isReady} onClick={() => roll(false)}>
             Roll back
           </button>
         )}
