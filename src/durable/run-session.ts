@@ -11,6 +11,7 @@ import {
 } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { within } from '../core/waiting.ts'
+import { isAnsweredBelow } from '../sessions/family.ts'
 import { hasOldMailOnly, isInterrupted } from '../sessions/needs-run.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { recordFailure } from '../sessions/record-failure.ts'
@@ -67,7 +68,9 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   }
   if (summary.isHeld) return lookAgain()
   // With no attention there is nothing to do. Mail alone starts no run while a call waits: the answer will deliver it.
-  if (!attention || (status === 'waiting' && attention === 'mail')) return
+  const hasReason = attention && !(status === 'waiting' && attention === 'mail')
+  const wasAnsweredBelow = await isAnsweredBelow(store, summary)
+  if (!hasReason && !wasAnsweredBelow) return
   const open = kinds[kind]
   if (context.signal.aborted) return wake()
   if (!open) return wake(againMs) // the job named another kind
@@ -80,7 +83,10 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
     const { log } = session
     const wasLeft = !hasRun || log.transcript.runs.at(-1)?.status === 'left'
     // A message that came in the last moment is in the log of a run that is over.
-    if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) await wake(0, wasLeft)
+    if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) return wake(0, wasLeft)
+    // So is the answer to a sub-agent that waited while others still worked.
+    const now = await store.find(id)
+    if (now && !wasAnsweredBelow && (await isAnsweredBelow(store, now))) await wake()
   } catch (error) {
     if (error instanceof SessionBusyError) return lookAgain()
     if (error instanceof SessionParkedError) return context.onError(error)

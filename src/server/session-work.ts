@@ -3,6 +3,7 @@ import type { Agent } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
 import { AgentError, messageOf, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
+import { isAnsweredBelow, rootOf } from '../sessions/family.ts'
 import { needsRun } from '../sessions/needs-run.ts'
 import { recordFailure } from '../sessions/record-failure.ts'
 import { loadSession } from '../sessions/session.ts'
@@ -218,17 +219,15 @@ export class SessionWork {
     const { store, mayContinue } = this.#options
     const seen = new Map<string, string>()
     for (let cursor: string | undefined; ; ) {
-      const page = await store.list({
-        attention: true,
-        parent: null,
-        limit: 200,
-        ...(cursor !== undefined && { cursor }),
-      })
+      const page = await store.list({ attention: true, limit: 200, ...(cursor !== undefined && { cursor }) })
       for (const summary of page.sessions) {
         const known = knownOf(summary)
         seen.set(summary.id, known)
-        if (this.#seen.get(summary.id) === known || !(await mayContinue(summary))) continue
-        if (await needsRun(store, summary)) this.wake(summary.id, summary.tenant)
+        if (this.#seen.get(summary.id) === known) continue
+        // Of sub-agents only an answer counts: everything else is known of their root.
+        if (summary.parent !== undefined && summary.attention !== 'answered') continue
+        const root = await rootOf(store, summary)
+        if ((await mayContinue(root)) && (await needsRun(store, summary))) this.wake(root.id, root.tenant)
       }
       cursor = page.next
       if (cursor === undefined || this.#isClosed) break
@@ -286,7 +285,8 @@ export class SessionWork {
     const summary = await this.#options.store.find(job.id)
     if (summary?.isHeld) return void this.#recheck(job)
     // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
-    if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return undefined
+    const hasReason = summary?.attention && !(summary.status === 'waiting' && summary.attention === 'mail')
+    if (!summary || !(hasReason || (await isAnsweredBelow(this.#options.store, summary)))) return undefined
     return this.#openAgent(job, summary)
   }
 

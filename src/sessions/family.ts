@@ -23,6 +23,27 @@ export async function leaseHolderOf(store: SessionStore, id: string): Promise<Le
   return { holder, parent }
 }
 
+/** The session at the root of the tree of one. A call of a sub-agent is listed under it, and continued by it. */
+export async function rootOf(store: SessionStore, summary: SessionSummary): Promise<SessionSummary> {
+  let root = summary
+  for (let depth = 0; root.parent !== undefined && depth < 64; depth++) {
+    const parent = await store.find(root.parent)
+    if (!parent) break // deleted meanwhile
+    root = parent
+  }
+  return root
+}
+
+/** Whether a session waits and the answer is there in a sub-agent, which only its root continues. */
+export async function isAnsweredBelow(
+  store: SessionStore,
+  { id, status }: Pick<SessionSummary, 'id' | 'status'>,
+): Promise<boolean> {
+  if (status !== 'waiting') return false
+  for await (const { attention } of eachDescendant(store, id)) if (attention === 'answered') return true
+  return false
+}
+
 /** The names of a session's own children; undefined if there are very many. */
 export async function childNames(store: SessionStore, id: string): Promise<readonly string[] | undefined> {
   const { sessions, next } = await store.list({ parent: id, limit: maxLimit })

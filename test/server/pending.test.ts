@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import type { Provider } from '../../src/core/provider.ts'
 import { call, scripted } from '../../src/testing/index.ts'
-import { startServer, tool, until } from './server-kit.ts'
+import { spawn } from '../../src/tools/spawn.ts'
+import { gated, startServer, tool, until } from './server-kit.ts'
 
 const publish = tool('publish', { gated: true, effects: [{ kind: 'fs.write', path: '/tmp/x' }] as never })
 
@@ -81,4 +83,55 @@ test('SV81 a message while a call waits is kept, adds nothing to the log again a
       (await store.find('s'))?.status !== 'waiting' && JSON.stringify(await store.read('s')).includes('publish done'),
   )
   await until(async () => (await store.find('s'))?.attention === undefined)
+})
+
+/** A session with two sub-agents: one waits for an approval, the other works until `open` is called. */
+async function twoSubAgents() {
+  const slow = gated('Slow is done.')
+  const spawns = [call('1', 'spawn', { task: 'ask first' }), call('2', 'spawn', { task: 'be slow' })]
+  const root = scripted(spawns, 'Both are done.')
+  const asks = scripted([call('c1', 'publish', { to: 'npm' })], 'It is published.')
+  const provider: Provider = {
+    ...root,
+    stream(request, signal) {
+      const said = JSON.stringify(request)
+      if (said.includes('Begin')) return root.stream(request, signal)
+      return (said.includes('ask first') ? asks : slow.provider).stream(request, signal)
+    },
+  }
+  const tools = { publish, spawn: { ...spawn, gated: false } }
+  const { send, store } = await startServer({ provider: () => provider, tools })
+  await send('POST', '/v1/sessions', { id: 's', title: 'Release', message: 'Begin' })
+  const pending = async () => (await send('GET', '/v1/pending')).body.pending
+  const is = async (status: string) => (await store.find('s'))?.status === status
+  await until(async () => (await store.find('s/1'))?.status === 'waiting')
+  const allow = async () => {
+    const [{ session, callId, digest }] = await pending()
+    const path = `/v1/sessions/${encodeURIComponent(session)}/answers/${callId}`
+    expect((await send('POST', path, { decision: 'allow', digest })).status).toBe(202)
+    expect(await pending()).toEqual([])
+  }
+  return { slow, store, pending, is, allow }
+}
+
+test('SV81 what a sub-agent waits for is listed once under its root while another one works, and the answer counts when both are over', async () => {
+  const { slow, store, pending, is, allow } = await twoSubAgents()
+  expect(await is('working')).toBe(true)
+  const all = await pending()
+  expect(all).toMatchObject([{ session: 's/1', root: 's', title: 'Release', name: 'publish' }])
+  expect(all).toHaveLength(1)
+  await allow()
+  slow.open()
+  await until(() => is('idle'))
+  expect(JSON.stringify(await store.read('s'))).toMatch(/It is published.*Both are done/s)
+})
+
+test('SV81 the answer to a sub-agent continues its root, which waits for nothing else', async () => {
+  const { slow, store, pending, is, allow } = await twoSubAgents()
+  slow.open()
+  await until(() => is('waiting'))
+  expect(await pending()).toHaveLength(1)
+  await allow()
+  await until(() => is('idle'))
+  expect(JSON.stringify(await store.read('s'))).toMatch(/It is published.*Both are done/s)
 })

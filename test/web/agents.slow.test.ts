@@ -135,5 +135,10 @@ inBrowser('agents', (browser) => {
     await problem.waitFor({ state: 'detached' })
     await page.getByText('Two.', { exact: true }).waitFor()
     expect(await field.inputValue()).toBe('second')
+    await page.reload()
+    await expect.poll(() => field.inputValue(), { timeout: 10_000 }).toBe('second')
+    // What is taken back is added to what is being written.
+    await page.getByRole('button', { name: 'Take back' }).last().click()
+    await expect.poll(() => field.inputValue(), { timeout: 10_000 }).toBe('second\nagain')
   })
 })

@@ -75,4 +75,34 @@ inBrowser('a page of which a part fails', (browser) => {
     await served.listen()
     await page.getByRole('feed').getByText('Begun.').waitFor()
   })
+
+  test('WB137 renderers of an embedder, and the worker that colours code, are loaded again; meanwhile the page draws without them', async () => {
+    const renderers = `export default ({ h, register }) =>
+      register({ id: 'own', priority: 900, matches: ({ content }) => content.includes('special'), render: () => h('b', null, 'Drawn by the embedder') })`
+    const served = await servePage({ renderers })
+    const code = (name: string): string => ['```js', `const ${name} = 1`, '```'].join('\n')
+    await writeSession(served.store, 's', [
+      turn('u1', 'user', text('Begin')),
+      turn('a1', 'assistant', text('Something special.')),
+      turn('u2', 'user', text('Code?')),
+      turn('a2', 'assistant', text(code('one'))),
+    ])
+    const mayReport = /net::ERR_|status of 503/
+    const page = await openTab(browser(), served.link, { mayReport })
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    const isRefused = { renderers: true, worker: true }
+    await page.route(/renderers/, (route) => (isRefused.renderers ? route.abort() : route.continue()))
+    await page.route(/highlight-worker/, (route) => (isRefused.worker ? route.abort() : route.continue()))
+    await page.goto(`${served.url}/s/s`)
+    const feed = page.getByRole('feed')
+    await feed.getByText('Something special.').waitFor()
+    await feed.getByText('const one = 1').waitFor()
+    await page.waitForTimeout(300) // the worker has failed
+    expect(await feed.locator('.hl-keyword').count()).toBe(0)
+    isRefused.worker = false
+    isRefused.renderers = false
+    // Drawn anew with the renderers, the code is asked about again.
+    await feed.getByText('Drawn by the embedder').waitFor()
+    await feed.locator('.hl-keyword').first().waitFor()
+  })
 })

@@ -35,4 +35,33 @@ inBrowser('entering the page', (browser) => {
     await page.reload()
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
   })
+
+  test('WB138 a link that is pasted into an open tab logs in, as does one in the field; a login that fails says why', async () => {
+    const served = await servePage({ provider: () => scripted() })
+    const page = await openTab(browser(), `${served.url}/#token=wrong`, { mayReport: /401|net::ERR_/ })
+    const sessions = page.getByRole('heading', { name: 'Sessions' })
+    const problem = page.getByRole('alert')
+    expect(await problem.innerText()).toMatch(/^The login failed: .*token/)
+    // Only what is behind the # changes: the page is not loaded again.
+    await page.evaluate((link) => location.assign(link), served.link)
+    await sessions.waitFor()
+    expect(page.url()).toBe(`${served.url}/`)
+    await page.evaluate((link) => location.assign(link), `${served.url}/#token=used-before`)
+    await problem.waitFor()
+
+    await served.cut()
+    await page.getByLabel('Token').fill(served.link)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText(/^The login failed: .*no whole answer/).waitFor()
+    await served.listen()
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await sessions.waitFor()
+  })
+
+  test('WB138 a host with a login of its own, which gives no cookie for a token, is named as the place to log in', async () => {
+    const auth = { verify: ({ headers }: Request) => (headers.has('authorization') ? { user: 'ada' } : undefined) }
+    const { url } = await servePage({ provider: () => scripted(), auth })
+    const page = await openTab(browser(), `${url}/#token=any`, { mayReport: /401|501/ })
+    expect(await page.getByRole('alert').innerText()).toContain('log in at the host')
+  })
 })

@@ -142,6 +142,9 @@ inBrowser('what waits', (browser) => {
     const names = card(page, 'multi_edit')
     await press(names, 'Each of 2 edits')
     await names.getByRole('checkbox', { name: 'Make this edit' }).first().check()
+    await names.getByLabel('Why not (optional)').fill('It is one.')
+    await page.reload() // what is marked stays
+    expect(await names.getByLabel('Why not (optional)').inputValue()).toBe('It is one.')
     const some = names.getByRole('button', { name: 'Allow 1 of 2 edits' })
     await some.scrollIntoViewIfNeeded()
     await some.click()
@@ -160,6 +163,8 @@ inBrowser('what waits', (browser) => {
     const words = question.getByLabel('In your own words')
     await vi.waitFor(async () => expect(await words.inputValue()).toBe('Postgres 17'), { timeout: 20_000 })
     await question.getByLabel('Postgres').check()
+    await page.reload()
+    await vi.waitFor(async () => expect(await question.getByLabel('Postgres').isChecked()).toBe(true))
     await press(question, 'Answer')
     await question.waitFor({ state: 'detached' })
     const plan = card(page, 'The agent presents a plan')
@@ -190,8 +195,8 @@ inBrowser('what waits', (browser) => {
     await vi.waitFor(async () => expect(await first.title()).toBe('Libero'), { timeout: 10_000 })
     await send('POST', '/v1/sessions', { id: 's', title: 'Publish it', message: 'Publish' })
     await vi.waitFor(async () => expect(await first.title()).toBe('(1) Libero'), { timeout: 10_000 })
+    await first.locator('link[rel=icon][href^="data:image/svg"]').waitFor({ state: 'attached' })
     expect(await first.evaluate('told')).toEqual(['Waiting for you: Publish it'])
-    expect(await first.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg/)
 
     await first.evaluate('isHidden = false')
     await first.getByRole('link', { name: 'Waiting' }).click()

@@ -108,6 +108,7 @@ inBrowser('a session in a folder', (browser) => {
       await page.getByRole('button', { name: 'Write about line 2' }).last().click()
       await page.getByRole('textbox', { name: 'About line 2' }).fill('Round this')
       await page.getByRole('button', { name: 'Comment', exact: true }).click()
+      await page.reload() // it is kept until it goes into the message
       await page.getByRole('button', { name: 'Put 1 comment into the message' }).click()
       await eventually(() => field.inputValue()).toBe('src/cart.js:2\n> return whole - rebate\nRound this')
       await field.fill('')
@@ -122,7 +123,16 @@ inBrowser('a session in a folder', (browser) => {
       const before = file()
       desk.write('src/cart.js', '// by hand\n')
       await askForRollback()
+      await dialog.getByRole('button', { name: 'Roll back the others' }).waitFor()
+      // The plan of another scope is no plan of this one.
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+      await page.route(/rollback\?.*what=files/, async (route) => {
+        await held
+        await route.continue()
+      })
       await dialog.getByText('Files only').click()
+      expect(await dialog.getByRole('button', { name: 'Roll back the others' }).isDisabled()).toBe(true)
+      letGo()
       await dialog.getByRole('button', { name: 'Roll back the others' }).click()
       await page.getByText(/^Rolled back, except 1 file:\s+src\/cart\.js: /).waitFor()
       expect(file()).toBe('// by hand\n')

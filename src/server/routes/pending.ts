@@ -4,12 +4,13 @@ import { CodedError, SessionNotFoundError } from '../../core/errors.ts'
 import { questionAbout } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import { rootOf } from '../../sessions/family.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { answeredBefore, badRequest, checked, Problem } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { pendingCallSchema } from '../schemas.ts'
-import { type SessionNames, tenantOf } from '../session-names.ts'
+import type { SessionNames } from '../session-names.ts'
 
 const examplePending = {
   session: 'fix-login',
@@ -89,11 +90,20 @@ export const pendingRoutes: readonly Route[] = [
 async function listPending({ query, names, server: { store } }: Call): Promise<Response> {
   if (query.session !== undefined)
     return json({ pending: await pendingIn(store, await names.find(store, String(query.session)), names) })
-  const own = names.tenant === undefined ? {} : { tenant: names.tenant, prefix: names.prefix }
   const pending: unknown[] = []
+  const read = new Set<string>()
   for (let cursor: string | undefined; pending.length < mostPending; ) {
-    const page = await store.list({ status: 'waiting', parent: null, ...own, ...(cursor !== undefined && { cursor }) })
-    for (const summary of page.sessions) pending.push(...(await pendingIn(store, summary, names)))
+    // Sub-agents too: one may wait while its root works on. Only the root has a tenant.
+    const page = await store.list({
+      ...{ status: 'waiting', prefix: names.prefix },
+      ...(cursor !== undefined && { cursor }),
+    })
+    for (const summary of page.sessions) {
+      const root = await rootOf(store, summary)
+      if (read.has(root.id) || !(await names.owns(store, root))) continue
+      read.add(root.id)
+      pending.push(...(await pendingIn(store, root, names)))
+    }
     cursor = page.next
     if (cursor === undefined) break
   }
@@ -125,7 +135,9 @@ export async function pendingIn(
 /** Answers the call that `params` name with `body`. */
 export async function answerCall({ params, body, caller, names, server }: Call): Promise<Response> {
   const { store, work, authorityFor } = server
-  const { id } = await names.find(store, params.id!)
+  const summary = await names.find(store, params.id!)
+  const { id } = summary
+  const root = await rootOf(store, summary)
   const callId = params.callId!
   const session = await loadSession(store, id)
   const call = session.pending.find((one) => one.callId === callId)
@@ -158,9 +170,9 @@ export async function answerCall({ params, body, caller, names, server }: Call):
       ...(content !== undefined && { note: content }),
       ...extent,
     } as SessionAnswer
-    await checked((await authorityFor(await tenantOf(store, id))).answer(session, callId, answer))
+    await checked((await authorityFor(root.tenant)).answer(session, callId, answer))
   }
-  work.wake(await rootOf(store, id), await tenantOf(store, id))
+  work.wake(root.id, root.tenant)
   return json({ callId }, 202)
 }
 
@@ -175,15 +187,4 @@ function refuseRule(rule: string, scope: string | undefined, choices: unknown): 
     if (!(error instanceof CodedError)) throw error
     throw new Problem(422, 'invalid_rule', error.sentence)
   }
-}
-
-/** A call of a sub-agent is continued by the session at the root. */
-async function rootOf(store: SessionStore, id: string): Promise<string> {
-  let root = id
-  for (let depth = 0; depth < 64; depth++) {
-    const parent = (await store.find(root))?.parent
-    if (parent === undefined) return root
-    root = parent
-  }
-  return root
 }

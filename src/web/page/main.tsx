@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { App } from './frame/app.tsx'
+import { loadUntilThere } from './model/back-off.ts'
 import { createPageModel } from './model/page-model.ts'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -17,10 +18,16 @@ visible?.addEventListener('resize', () =>
 
 const page = createPageModel()
 void page.start()
-void draw()
+// A file that is dropped beside what takes it would be opened in the place of the page.
+for (const type of ['dragover', 'drop'] as const)
+  addEventListener(type, (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault())
 
-async function draw(): Promise<void> {
-  const ofEmbedder = document.querySelector<HTMLMetaElement>('meta[name=libero-renderers]')
-  if (ofEmbedder) await (await import('./cards/add-renderers.ts')).addRenderers(ofEmbedder.content)
-  render(<App page={page} />, document.getElementById('page')!)
-}
+const ofEmbedder = document.querySelector<HTMLMetaElement>('meta[name=libero-renderers]')
+/** With another key all is drawn anew. */
+const draw = (key: string): void => render(<App key={key} page={page} />, document.getElementById('page')!)
+if (ofEmbedder)
+  void loadUntilThere(
+    async () => (await import('./cards/add-renderers.ts')).addRenderers(ofEmbedder.content),
+    () => draw('without renderers'),
+  ).then(() => draw('all'))
+else draw('all')

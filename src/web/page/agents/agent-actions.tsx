@@ -12,13 +12,15 @@ interface AgentActionsProps {
 
 /** Stops, closes or deletes an agent. */
 export function AgentActions({ agent: { id, closed, status }, onChanged }: AgentActionsProps) {
-  const { client, base } = usePage()
+  const { client, base, sessions } = usePage()
   const { isBusy, problem, run } = useAction()
   const act = async (work: () => Promise<void>): Promise<void> => {
     if (await run(work)) onChanged()
   }
   const remove = async (): Promise<void> => {
-    if (await run(() => client.agents.delete(id))) navigate(base, { screen: 'agents' })
+    if (!(await run(() => client.agents.delete(id)))) return
+    sessions.forget(id)
+    navigate(base, { screen: 'agents' })
   }
   const isAtWork = status.state === 'working' || status.state === 'input-required' || status.state === 'submitted'
   return (

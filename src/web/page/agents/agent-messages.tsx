@@ -7,6 +7,7 @@ import { renderContent } from '../parts/renderers.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import { useKept } from '../parts/use-kept.ts'
 import { RollbackOffer } from './rollback-offer.tsx'
 
 interface AgentMessagesProps {
@@ -19,7 +20,9 @@ interface AgentMessagesProps {
 export function AgentMessages({ agent: { id, closed }, head }: AgentMessagesProps) {
   const { client } = usePage()
   const [count, setCount] = useState(50)
-  const [text, setText] = useState('')
+  const [text, setText] = useKept(`message to ${id}`, '')
+  const written = useRef(text)
+  written.current = text
   /** The message that failed last: the agent may have it, and under its key it is one message. */
   const tried = useRef<{ readonly text: string; readonly key: string }>(undefined)
   const { isBusy, problem, run } = useAction()
@@ -36,7 +39,7 @@ export function AgentMessages({ agent: { id, closed }, head }: AgentMessagesProp
     void run(async () => {
       await client.agents.send(id, text, { key })
       tried.current = undefined
-      setText((now) => (now === text ? '' : now)) // what was written meanwhile stays
+      if (written.current === text) setText('') // what was written meanwhile stays
       answer.again()
     })
   }
@@ -58,7 +61,7 @@ export function AgentMessages({ agent: { id, closed }, head }: AgentMessagesProp
                     key={message.id}
                     message={message}
                     onRewound={(content) => {
-                      setText(content)
+                      setText([written.current.trimEnd(), content].filter(Boolean).join('\n'))
                       answer.again()
                     }}
                   />

@@ -6,8 +6,10 @@ import { usePending } from './pending-card.tsx'
 import { useAnswering } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 
-/** Adds the renderers of an embedder's module. Without them the page draws everything itself. */
+/** Adds the renderers of an embedder's module, and rejects while it cannot be loaded. Without them the page draws everything itself. */
 export async function addRenderers(address: string): Promise<void> {
+  const { ok, status } = await fetch(address) // an import does not tell a server that is away from a broken module
+  if (!ok) throw new Error(`The renderers of this page cannot be loaded: status ${status}`)
   try {
     const module = (await import(/* @vite-ignore */ address)) as { readonly default: (kit: RendererKit) => void }
     module.default(kit)

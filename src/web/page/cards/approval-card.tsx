@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import {
   type ApprovalCard,
   answerApproval,
@@ -7,6 +7,7 @@ import {
   type EditDecision,
   fullyVisible,
 } from '../libero.ts'
+import { useKept } from '../parts/use-kept.ts'
 import { CallView, callSubject } from './call-view.tsx'
 import { CardFrame } from './card-frame.tsx'
 import { EditChoices } from './edit-choices.tsx'
@@ -24,7 +25,7 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
   const actions = useRef<HTMLDivElement>(null)
   const isArmed = useArmed(actions)
   const [answering, send] = useAnswering(pending)
-  const [open, setOpen] = useState<'more' | 'reason' | 'edits'>()
+  const [open, setOpen] = useKept<'more' | 'reason' | 'edits' | undefined>(`open ${pending.digest}`, undefined)
   useEffect(() => onSeen?.(pending, isArmed), [isArmed])
   const isActive = isArmed && answering.state === 'open'
 
@@ -85,6 +86,7 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
       {open === 'edits' && (
         <EditChoices
           edits={edits}
+          digest={pending.digest}
           isOpen={answering.state === 'open'}
           onDecide={(all) => answer('allow', { edits: all })}
         />
@@ -142,7 +144,12 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
           ))}
           {card.rule !== undefined && !pending.agent && (
             <li>
-              <RuleForm rule={card.rule} isActive={isActive} onKeep={(rule) => answer('allow-project', { rule })} />
+              <RuleForm
+                rule={card.rule}
+                digest={pending.digest}
+                isActive={isActive}
+                onKeep={(rule) => answer('allow-project', { rule })}
+              />
             </li>
           )}
         </ul>

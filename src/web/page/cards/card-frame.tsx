@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { focusIfLost } from '../parts/focus-if-lost.ts'
 import type { Answering } from './use-answering.ts'
 
 interface CardFrameProps {
@@ -14,8 +16,24 @@ interface CardFrameProps {
 /** What all cards share: the brightest thing on the screen, with what became of the answer at its end. */
 export function CardFrame({ kind, title, label, answering, children, onKeyDown }: CardFrameProps) {
   const said = answering.state === 'open' ? undefined : answering.words
+  const card = useRef<HTMLElement>(null)
+  // A button that is not active any more loses the focus.
+  useLayoutEffect(() => {
+    if (answering.state !== 'open' && card.current?.contains(document.activeElement))
+      card.current.focus({ preventScroll: true })
+  }, [answering.state])
+  useLayoutEffect(() => {
+    const section = card.current!
+    // It goes with the focus: the next card gets it, or what they stand in.
+    return () => {
+      if (!section.contains(document.activeElement)) return
+      const around = section.closest<HTMLElement>('.conversation, .screen')
+      setTimeout(() => focusIfLost(document.querySelector<HTMLElement>('.card') ?? around))
+    }
+  }, [])
   return (
     <section
+      ref={card}
       class="card"
       data-kind={kind}
       data-state={answering.state}

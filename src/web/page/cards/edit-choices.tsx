@@ -1,18 +1,27 @@
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { EditDecision, EditPreview } from '../libero.ts'
+import { useKept } from '../parts/use-kept.ts'
 import { useArmed } from './use-armed.ts'
 import { WholeDiff } from './whole-diff.tsx'
 
 interface EditChoicesProps {
   readonly edits: readonly EditPreview[]
+  /** Under which the marks are kept until they are sent. */
+  readonly digest: string
   readonly isOpen: boolean
   readonly onDecide: (decisions: readonly EditDecision[]) => void
 }
 
 /** The edits of a call one by one. Only those with a yes of their own are made. */
-export function EditChoices({ edits, isOpen, onDecide }: EditChoicesProps) {
-  const [allowed, setAllowed] = useState<readonly boolean[]>(edits.map(() => false))
-  const [notes, setNotes] = useState<readonly string[]>(edits.map(() => ''))
+export function EditChoices({ edits, digest, isOpen, onDecide }: EditChoicesProps) {
+  const [allowed, setAllowed] = useKept<readonly boolean[]>(
+    `edits ${digest}`,
+    edits.map(() => false),
+  )
+  const [notes, setNotes] = useKept<readonly string[]>(
+    `edit notes ${digest}`,
+    edits.map(() => ''),
+  )
   const count = allowed.filter(Boolean).length
   const button = useRef<HTMLButtonElement>(null)
   const isArmed = useArmed(button)

@@ -25,18 +25,27 @@ export function PendingCards({ calls, isOverSessions = false }: PendingCardsProp
   const chosen = approvals.filter((call) => !left.has(keyOf(call)))
   const unseen = chosen.filter((call) => !seen.has(keyOf(call))).length
 
+  const [isSending, setSending] = useState(false)
   const answerAll = async (decision: 'allow' | 'deny'): Promise<void> => {
+    setSending(true)
     const words = decision === 'allow' ? 'Allowed once.' : 'Denied.'
     setReport(`Sending ${chosen.length} answers …`)
     const outcomes = await Promise.all(chosen.map((call) => sendAnswer(page, call, { decision }, words)))
     const counted = outcomes.filter(({ state }) => state === 'sent').length
     setReport(counted === chosen.length ? '' : `${counted} of ${chosen.length} answers counted; look at the others.`)
     await page.sessions.refreshPending().catch(() => {})
+    setSending(false)
   }
   return (
     <div class="pending-cards">
       {isTogether && (
-        <Together marked={chosen.length} all={approvals.length} unseen={unseen} report={report} onAnswer={answerAll} />
+        <Together
+          marked={isSending ? 0 : chosen.length}
+          all={approvals.length}
+          unseen={unseen}
+          report={report}
+          onAnswer={answerAll}
+        />
       )}
       {calls.map((call, i) => (
         <Fragment key={keyOf(call)}>

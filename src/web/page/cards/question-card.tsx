@@ -16,11 +16,14 @@ import { useArmed } from './use-armed.ts'
 
 /** A question of the agent: its options, and the person's own words. */
 export function QuestionCardView({ call }: { readonly call: WaitingCall }) {
-  const [written, keepWritten] = useKept(`answer ${call.digest}`)
-  const [card, setCard] = useState(() => {
-    const asked = questionOfPending(call)
-    return written === '' ? asked : writeAnswer(asked, written)
-  })
+  const [kept, keep] = useKept(`answer ${call.digest}`, { selected: [] as readonly number[], text: '' })
+  const [card, changeCard] = useState(() =>
+    kept.selected.reduce(toggleOption, writeAnswer(questionOfPending(call), kept.text)),
+  )
+  const setCard = (next: typeof card): void => {
+    changeCard(next)
+    keep({ selected: next.selected, text: next.text })
+  }
   const actions = useRef<HTMLDivElement>(null)
   const isArmed = useArmed(actions)
   const [answering, send] = useAnswering(call)
@@ -69,10 +72,7 @@ export function QuestionCardView({ call }: { readonly call: WaitingCall }) {
               rows={2}
               value={card.text}
               disabled={!isOpen}
-              onInput={({ currentTarget: { value } }) => {
-                setCard(writeAnswer(card, value))
-                keepWritten(value)
-              }}
+              onInput={({ currentTarget: { value } }) => setCard(writeAnswer(card, value))}
               onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && submit(event)}
             />
           </label>

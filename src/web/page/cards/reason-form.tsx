@@ -12,12 +12,12 @@ interface ReasonFormProps {
 
 /** A text for the model that goes with a refusal. Ctrl+Enter sends it. */
 export function ReasonForm({ label, button, isActive, digest, onSend }: ReasonFormProps) {
-  const [text, setText] = useKept(`reason ${digest}`)
+  const [text, setText] = useKept(`reason ${digest}`, '')
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => field.current?.focus(), [])
   const send = (event: Event): void => {
     event.preventDefault()
-    onSend(text.trim())
+    if (isActive) onSend(text.trim())
   }
   return (
     <form class="reason-form" onSubmit={send}>

@@ -1,8 +1,9 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
 import type { PageModel } from '../model/page-model.ts'
 import { showWaitingSigns } from '../model/waiting-signs.ts'
+import { focusIfLost } from '../parts/focus-if-lost.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { ConnectionLine } from './connection-line.tsx'
 import { LazyScreen } from './lazy-screen.tsx'
@@ -20,6 +21,7 @@ export function App({ page }: { readonly page: PageModel }) {
   // The code of the screen comes while the server is asked.
   useEffect(() => void screens[route.screen]().catch(() => {}), [])
   const [open, setOpen] = useState<Overlay>()
+  useFocusOfRoute(route)
   useEffect(() => listenForKeys(setOpen), [])
   useEffect(() => showWaitingSigns(page.sessions, { onOpen: () => navigate(page.base, { screen: 'waiting' }) }), [page])
   if (access === 'refused') return <LoginScreen page={page} />
@@ -38,6 +40,15 @@ export function App({ page }: { readonly page: PageModel }) {
       <Overlays open={open} onClose={() => setOpen(undefined)} />
     </PageContext.Provider>
   )
+}
+
+/** What had the focus may go with its screen: then the next one has it, unless it chooses a place itself. */
+function useFocusOfRoute(route: Route): void {
+  const before = useRef(route)
+  useLayoutEffect(() => {
+    if (before.current !== route) focusIfLost(document.getElementById('screen'))
+    before.current = route
+  }, [route])
 }
 
 export interface ScreenProps {

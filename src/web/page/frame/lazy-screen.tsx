@@ -19,12 +19,10 @@ export function LazyScreen({ load, route }: { readonly load: Load; readonly rout
   const Screen = loaded.get(load)
   useEffect(() => {
     if (Screen) return
-    loadUntilThere(load, (error) => setFailure({ of: load, error }))
-      .then((component) => {
-        loaded.set(load, component)
-        redraw({})
-      })
-      .catch(() => {}) // it is shown
+    void loadUntilThere(load, (error) => setFailure({ of: load, error })).then((component) => {
+      loaded.set(load, component)
+      redraw({})
+    })
   }, [load])
   if (Screen)
     return (

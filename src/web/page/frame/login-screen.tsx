@@ -1,23 +1,25 @@
 import { useState } from 'preact/hooks'
-import { RemoteProblem } from '../libero.ts'
+import { useModel } from '../model/model.ts'
 import type { PageModel } from '../model/page-model.ts'
+import { wordsOf } from '../parts/use-action.ts'
 
-/** Asks for the token of the server. */
+/** Asks for the token of the server, and says why the last one did not log in. */
 export function LoginScreen({ page }: { readonly page: PageModel }) {
-  const [problem, setProblem] = useState<string>()
+  const refusal = useModel(page, (state) => state.refusal)
+  const [tried, setTried] = useState<string>()
+  const problem = tried ?? refusal
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const token = new FormData(event.currentTarget as HTMLFormElement).get('token')
-    setProblem(undefined)
-    await page.login(String(token).trim()).catch((error: unknown) => {
-      setProblem(error instanceof RemoteProblem ? error.detail : String(error))
-    })
+    setTried('')
+    await page.login(String(token).trim()).catch((error: unknown) => setTried(wordsOf(error)))
   }
   return (
     <main class="login">
       <h1>Libero</h1>
       <p>
-        This page needs the token of its server. Open the link that <code>libero web</code> printed, or paste the token:
+        This page needs the token of its server. Open the link that <code>libero web</code> printed, or paste it or its
+        token:
       </p>
       <form onSubmit={submit}>
         <label>
@@ -28,7 +30,7 @@ export function LoginScreen({ page }: { readonly page: PageModel }) {
           Log in
         </button>
       </form>
-      {problem !== undefined && <p role="alert">{`The token was refused: ${problem}`}</p>}
+      {problem && <p role="alert">{`The login failed: ${problem}`}</p>}
     </main>
   )
 }

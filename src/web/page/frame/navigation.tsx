@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type RemoteSession, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { SessionMark } from '../parts/session-mark.tsx'
+import { useCloser } from '../parts/use-closer.ts'
 import { Link } from './link.tsx'
 import { usePage } from './page-context.ts'
 import type { Route, SimpleScreen } from './router.ts'
@@ -20,6 +21,7 @@ export function Navigation({ route, onPalette }: { readonly route: Route; readon
   const { sessions = [], pending } = useModel(list)
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [route])
+  useCloser(isOpen, () => setOpen(false))
   return (
     <nav class="navigation" aria-label="Libero" data-open={isOpen}>
       <header>

@@ -1,4 +1,5 @@
-import type { LogEntry } from '../libero.ts'
+import type { LogEntry, RemoteEvent } from '../libero.ts'
+import { backOff } from '../model/back-off.ts'
 import { Cell, type Model } from '../model/model.ts'
 import { entryWords } from './entry-words.ts'
 
@@ -6,6 +7,8 @@ import { entryWords } from './entry-words.ts'
 export interface LogSource {
   /** The entries above `after`, at most 500; none at the end. */
   read(after: number, to?: number): Promise<readonly LogEntry[]>
+  /** What is added from then on. Absent for a file. */
+  follow?(after: number, signal: AbortSignal): AsyncIterable<RemoteEvent>
 }
 
 /** What the inspector keeps of an entry; the rest is read when it is looked at. */
@@ -41,26 +44,37 @@ export interface LogModel extends Model<LogState> {
   stop(): void
 }
 
-/** Reads a whole log, page by page. */
+/** Reads a whole log, page by page, and follows it from then on. */
 export function createLogModel(source: LogSource): LogModel {
   const cell = new Cell<LogState>({ facts: [], spans: [], isWhole: false })
-  let isStopped = false
-  async function readAll(): Promise<void> {
+  let stopping = new AbortController()
+  async function readAll(signal: AbortSignal): Promise<void> {
     const facts: EntryFact[] = []
     const lanes = createSpans()
-    try {
-      while (!isStopped) {
-        const entries = await source.read(facts.at(-1)?.seq ?? 0)
-        for (const entry of entries) {
-          facts.push(factOf(entry))
-          lanes.add(entry)
-        }
-        const isWhole = entries.length === 0
-        cell.set({ facts: [...facts], spans: lanes.all(), isWhole })
-        if (isWhole) return
+    const add = (entries: readonly LogEntry[], isWhole: boolean): void => {
+      for (const entry of entries) {
+        facts.push(factOf(entry))
+        lanes.add(entry)
       }
-    } catch (problem) {
-      cell.change({ problem })
+      cell.set({ facts: [...facts], spans: lanes.all(), isWhole })
+    }
+    const head = (): number => facts.at(-1)?.seq ?? 0
+    for (let tries = 0; !signal.aborted; tries++) {
+      try {
+        while (!cell.state.isWhole && !signal.aborted) {
+          const entries = await source.read(head())
+          add(entries, entries.length === 0)
+        }
+        if (!source.follow) return
+        for await (const event of source.follow(head(), signal)) {
+          tries = 0
+          if (event.durable) add([event.entry], true)
+        }
+      } catch (problem) {
+        if (signal.aborted) return
+        if (!cell.state.isWhole) return cell.change({ problem })
+      }
+      await backOff(tries) // what was read stays, and goes on from there
     }
   }
   return {
@@ -69,11 +83,12 @@ export function createLogModel(source: LogSource): LogModel {
     },
     subscribe: (listener) => cell.subscribe(listener),
     start() {
-      isStopped = false
-      void readAll()
+      stopping = new AbortController()
+      cell.set({ facts: [], spans: [], isWhole: false })
+      void readAll(stopping.signal)
     },
     stop() {
-      isStopped = true
+      stopping.abort()
     },
   }
 }

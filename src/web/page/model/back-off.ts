@@ -4,20 +4,21 @@ import { RemoteProblem } from '../libero.ts'
 export function backOff(tries: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, Math.min(15_000, 500 * 2 ** tries))
-  globalThis.addEventListener?.('online', () => resolve(), { once: true })
-  return promise.finally(() => clearTimeout(timer))
+  const hurry = (): void => resolve()
+  globalThis.addEventListener?.('online', hurry)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    globalThis.removeEventListener?.('online', hurry)
+  })
 }
 
-const mostTries = 30
-
-/** Loads code of the page, again and again while its server is away. Rejects after some minutes. */
+/** Loads code of the page, again and again while its server is away. */
 export async function loadUntilThere<T>(load: () => Promise<T>, onFailure: (error: unknown) => void): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await load()
     } catch (error) {
       onFailure(error)
-      if (tries >= mostTries) throw error
       await backOff(tries)
     }
   }

@@ -42,6 +42,7 @@ test('WB70 what the server could not take is kept by the browser, survives a rel
   const { make, saved, setDown } = kit({ server: 'old' })
   setDown(true)
   const draft = make()
+  await draft.start()
   draft.write('new')
   await vi.advanceTimersByTimeAsync(1000)
   expect([saved, draft.state.isSaved]).toEqual([[], false])
@@ -97,6 +98,40 @@ test('WB70 what another tab wrote is shown, but never in the place of what is ju
   draft.write('mine')
   draft.hear({ text: 'theirs', version: 3 })
   expect(draft.state.text).toBe('mine')
+})
+
+test('WB70 a draft that another device has changed since stands before that of this browser: neither is lost', async () => {
+  const { make, saved, setDown } = kit({ server: 'from before' })
+  const draft = make()
+  await draft.start()
+  setDown(true)
+  draft.write('written here')
+  await draft.stop()
+  saved.push('from the phone')
+  setDown(false)
+  const again = make()
+  await again.start()
+  expect(again.state).toMatchObject({ text: 'from the phone\nwritten here', isSaved: true })
+  expect(saved.at(-1)).toBe('from the phone\nwritten here')
+  // Before the server was read, nothing takes the place of what it has.
+  const third = make()
+  third.write('At once')
+  await third.flush()
+  expect(saved.at(-1)).toBe('from the phone\nwritten here\nAt once')
+})
+
+test('WB70 after a new connection the draft is read again, also from a server that was started since', async () => {
+  let server = { text: 'old', version: 7 }
+  const draft = createDraftModel({
+    key: 'k',
+    load: async () => server,
+    save: async () => 1,
+    storage: { getItem: () => null, setItem() {}, removeItem() {} },
+  })
+  await draft.start()
+  server = { text: 'changed meanwhile', version: 0 }
+  await draft.read()
+  expect(draft.state.text).toBe('changed meanwhile')
 })
 
 test('WB70 a text from before the server was started, which has version 0, is shown', async () => {

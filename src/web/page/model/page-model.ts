@@ -1,4 +1,5 @@
 import { createRemoteClient, type RemoteClient, RemoteProblem } from '../libero.ts'
+import { wordsOf } from '../parts/use-action.ts'
 import type { Attached } from '../session/attached-files.ts'
 import { backOff } from './back-off.ts'
 import { Cell, type Model } from './model.ts'
@@ -18,15 +19,17 @@ export interface PageModel extends Model<PageState> {
   attachedTo(session: string): Cell<readonly Attached[]>
   /** Whether the host set something up, as `/v1/about` says. What is not there is not asked for. */
   offers(what: string): Promise<boolean>
-  /** Logs in with the token of the address, if it has one, and follows the server from then on. */
+  /** Logs in with the token of the address, if it has one now or later, and follows the server from then on. */
   start(): Promise<void>
-  /** Trades a token for the cookie. Rejects if the token is wrong. */
+  /** Trades a token, or the one of a login link, for the cookie. Rejects if the token is wrong. */
   login(token: string): Promise<void>
   logout(): Promise<void>
 }
 
 export interface PageState {
   readonly access: 'asking' | 'granted' | 'refused'
+  /** Why the login by the address failed. */
+  readonly refusal?: string | undefined
   /** Why the server cannot be reached; it is tried again by itself. */
   readonly offline?: string | undefined
 }
@@ -65,8 +68,19 @@ export function createPageModel(): PageModel {
 
   async function enter(): Promise<void> {
     await untilAnswered(() => once.sessions.list({ limit: 1 }))
-    cell.change({ access: 'granted' })
+    cell.change({ access: 'granted', refusal: undefined })
     sessions.start()
+  }
+
+  async function enterByAddress(token = takeTokenFromAddress()): Promise<void> {
+    try {
+      if (token !== undefined) await untilAnswered(() => trade(token))
+      await enter()
+    } catch (error) {
+      // Without a token nothing was tried yet: the server asks for one.
+      const isFirst = token === undefined && error instanceof RemoteProblem && error.status === 401
+      cell.change({ access: 'refused', offline: undefined, refusal: isFirst ? undefined : wordsOf(error) })
+    }
   }
 
   return {
@@ -92,16 +106,15 @@ export function createPageModel(): PageModel {
     subscribe: (listener) => cell.subscribe(listener),
     async start() {
       onWake(sessions.wake)
-      const token = takeTokenFromAddress()
-      try {
-        if (token !== undefined) await untilAnswered(() => trade(token))
-        await enter()
-      } catch {
-        cell.change({ access: 'refused' })
-      }
+      // A link that is pasted into the address of an open page changes only what is behind its `#`.
+      addEventListener('hashchange', () => {
+        const token = takeTokenFromAddress()
+        if (token !== undefined) void enterByAddress(token)
+      })
+      await enterByAddress()
     },
-    async login(token) {
-      await trade(token)
+    async login(given) {
+      await trade(tokenIn(given) ?? given)
       await enter()
     },
     async logout() {
@@ -112,7 +125,8 @@ export function createPageModel(): PageModel {
   }
 }
 
-const isRefusal = ({ status }: RemoteProblem): boolean => status === 401 || status === 403 || status === 429
+/** Asking again would change nothing: also where the host has a login of its own, and gives no cookie for a token. */
+const isRefusal = ({ status }: RemoteProblem): boolean => (status >= 400 && status < 500) || status === 501
 
 /** The token is in the fragment, which is sent to no server; it is taken out of the address at once, and so out of the history. */
 function takeTokenFromAddress(): string | undefined {

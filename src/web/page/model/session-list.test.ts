@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type RemoteChange, type RemoteClient, RemoteProblem } from '../libero.ts'
+import { type RemoteChange, type RemoteClient, type RemotePendingCall, RemoteProblem } from '../libero.ts'
 import { createSessionList } from './session-list.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -15,9 +15,16 @@ function kit() {
     if (server.status === 200) return value
     throw new RemoteProblem({ status: server.status, code: 'failed', detail: 'It failed' })
   }
+  /** What is asked about waiting calls, until it is answered. */
+  const asked: PromiseWithResolvers<RemotePendingCall[]>[] = []
+  const isHeld = { pending: false }
   const client = {
     sessions: { list: () => answer({ sessions: [{ id: 'a', updatedAt: 1 }] }) },
-    pending: () => answer([]),
+    pending() {
+      if (!isHeld.pending) return answer([])
+      asked.push(Promise.withResolvers())
+      return asked.at(-1)!.promise
+    },
     async *allEvents({ signal }: { signal: AbortSignal }) {
       connected.count++
       yield { type: 'connected' }
@@ -25,7 +32,8 @@ function kit() {
     },
   } as unknown as RemoteClient
   const list = createSessionList(client, { onConnection: (problem) => connections.push(problem) })
-  return { list, server, told, connected, connections, ids: () => list.state.sessions?.map(({ id }) => id) }
+  const ids = () => list.state.sessions?.map(({ id }) => id)
+  return { list, server, told, connected, connections, asked, isHeld, ids }
 }
 
 const changed = (id: string) => ({ type: 'session', session: { id, updatedAt: 2 } }) as RemoteChange
@@ -66,5 +74,34 @@ test('WB88 a list that was asleep connects anew at once; one that is not followe
   list.wake()
   await vi.advanceTimersByTimeAsync(10)
   expect([connected.count, ids()]).toEqual([2, ['a']])
+  list.stop()
+})
+
+const waits = (session: string, root = session) => ({ session, root, callId: 'c' }) as RemotePendingCall
+
+test('WB94 of several questions about what waits the last one counts, one that failed is asked again, and sub-agents are asked about', async () => {
+  const { list, told, asked, isHeld } = kit()
+  list.start()
+  await vi.advanceTimersByTimeAsync(10)
+  isHeld.pending = true
+  const child = (status: string) =>
+    ({ type: 'session', session: { id: 'a/1', parent: 'a', status, updatedAt: 2 } }) as RemoteChange
+  told.push(child('waiting'), child('waiting'))
+  await vi.advanceTimersByTimeAsync(20)
+  expect(asked).toHaveLength(2)
+  asked[1]!.reject(new Error('lost'))
+  await vi.advanceTimersByTimeAsync(1000)
+  asked[2]!.resolve([waits('a/1', 'a')])
+  asked[0]!.resolve([])
+  await vi.advanceTimersByTimeAsync(10)
+  expect(list.state.pending).toEqual([waits('a/1', 'a')])
+  expect(list.state.sessions?.map(({ id }) => id)).toEqual(['a'])
+  told.push(child('idle'))
+  await vi.advanceTimersByTimeAsync(20)
+  asked[3]!.resolve([waits('b')])
+  await vi.advanceTimersByTimeAsync(10)
+  expect(list.state.pending).toEqual([waits('b')])
+  list.forget('b')
+  expect(list.state.pending).toEqual([])
   list.stop()
 })

@@ -12,9 +12,9 @@ export interface SessionList extends Model<SessionListState> {
   loadMore(): Promise<void>
   /** Reads again which calls wait. */
   refreshPending(): Promise<void>
-  /** The last change of a draft, in any session and by any client. */
-  readonly drafts: Model<DraftChange | undefined>
-  /** Takes a session out that was deleted. */
+  /** The last change of a draft, in any session and by any client. An empty one after a new connection: any may have changed. */
+  readonly drafts: Model<Partial<DraftChange> | undefined>
+  /** Takes a session out that was deleted, and what waited in it. */
   forget(id: string): void
 }
 
@@ -33,34 +33,45 @@ interface SessionListOptions {
 
 export function createSessionList(client: RemoteClient, { onConnection }: SessionListOptions): SessionList {
   const cell = new Cell<SessionListState>({ sessions: undefined, hasMore: false, pending: [] })
-  const drafts = new Cell<DraftChange | undefined>(undefined)
+  const drafts = new Cell<Partial<DraftChange> | undefined>(undefined)
   let following: AbortController | undefined
   let cursor: string | undefined
 
   async function readAll(): Promise<void> {
-    const [page, active, pending] = await Promise.all([
+    const [page, active] = await Promise.all([
       client.sessions.list({ limit: pageSize }),
       // However old they are: what waits, works or failed is never behind "Older sessions".
       client.sessions.list({ limit: 200, state: ['working', 'waiting', 'failed', 'interrupted', 'parked'] }),
-      client.pending(),
+      refreshPending(),
     ])
     cursor = page.next
     const latest = new Set(page.sessions.map(({ id }) => id))
     const older = active.sessions.filter(({ id }) => !latest.has(id))
-    cell.set({ sessions: [...page.sessions, ...older], hasMore: page.next !== undefined, pending })
+    cell.change({ sessions: [...page.sessions, ...older], hasMore: page.next !== undefined })
   }
 
+  let lastAsked = 0
+
+  /** Answers may come in another order than they were asked for: only that of the last question counts. */
   async function refreshPending(): Promise<void> {
-    cell.change({ pending: await client.pending() })
+    const asked = ++lastAsked
+    const pending = await client.pending().catch(() => backOff(0).then(() => client.pending()))
+    if (asked === lastAsked) cell.change({ pending })
   }
 
   function merge(changed: RemoteSession): void {
-    const known = cell.state.sessions ?? []
-    if (changed.parent !== undefined) return
-    const others = known.filter(({ id }) => id !== changed.id)
-    const wasWaiting = known.find(({ id }) => id === changed.id)?.status === 'waiting'
-    cell.change({ sessions: [changed, ...others].sort((a, b) => b.updatedAt - a.updatedAt) })
-    if (wasWaiting || changed.status === 'waiting') refreshPending().catch(() => {})
+    const { sessions: known = [], pending } = cell.state
+    const { id, status } = changed
+    const before = known.find((one) => one.id === id)?.status
+    // Sub-agents are in no list, and what waits in them is listed with their root.
+    if (changed.parent === undefined) {
+      const others = known.filter((one) => one.id !== id)
+      cell.change({ sessions: [changed, ...others].sort((a, b) => b.updatedAt - a.updatedAt) })
+    }
+    const isAboutWaiting =
+      [before, status].includes('waiting') ||
+      pending.some(({ session, root }) => session === id || (root === id && status !== before))
+    if (isAboutWaiting) refreshPending().catch(() => {})
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
@@ -69,7 +80,10 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
         for await (const change of client.allEvents({ signal, onConnection })) {
           if (change.type === 'session') merge(change.session)
           else if (change.type === 'draft') drafts.set(change)
-          else await readAll() // what changed before this connection may have been missed
+          else {
+            if (cell.state.sessions) drafts.set({})
+            await readAll() // what changed before this connection may have been missed
+          }
           tries = 0
         }
       } catch (error) {
@@ -115,7 +129,13 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
     },
     refreshPending,
     drafts,
-    forget: (id) => cell.change({ sessions: cell.state.sessions?.filter((one) => one.id !== id) }),
+    forget(id) {
+      const { sessions, pending } = cell.state
+      cell.change({
+        sessions: sessions?.filter((one) => one.id !== id),
+        pending: pending.filter(({ session, root }) => session !== id && root !== id),
+      })
+    },
   }
 }
 

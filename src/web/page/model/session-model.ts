@@ -187,7 +187,8 @@ export function createSessionModel(
     } catch (problem) {
       if (signal.aborted) return
       if (problem instanceof RemoteProblem && problem.code === 'beyond_head') return restart()
-      if (!isAway(problem)) return cell.change({ problem, isLoading: false })
+      const isWorthIt = isAway(problem) || ((problem as RemoteProblem).status === 500 && tries < mostTries)
+      if (!isWorthIt) return cell.change({ problem, isLoading: false })
       stop()
       await backOff(tries)
       start(tries + 1)
@@ -291,6 +292,8 @@ export function createSessionModel(
   }
 }
 
+/** Of a server that answers and fails: for about fifteen seconds. */
+const mostTries = 5
 /** Entries of the end that are read first: some screens full. */
 const endSize = 200
 const pageSize = 500

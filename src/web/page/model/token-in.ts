@@ -1,6 +1,6 @@
-/** The token that a login link has behind its `#`. */
-export function tokenIn(hash: string): string | undefined {
-  const [, token] = /^#token=(.+)$/.exec(hash) ?? []
+/** The token of a login link, or of what it has from its `#` on. */
+export function tokenIn(link: string): string | undefined {
+  const [, token] = /#token=(.+)$/.exec(link) ?? []
   if (token === undefined) return undefined
   try {
     return decodeURIComponent(token)

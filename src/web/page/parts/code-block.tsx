@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { visibleText } from '../libero.ts'
 import { CopyButton } from './copy-button.tsx'
-import { type CodeSpan, canHighlight, highlight } from './highlight.ts'
+import type { CodeSpan } from './highlight.ts'
 import '../styles/code.css'
 
 interface CodeBlockProps {
@@ -15,11 +15,13 @@ interface CodeBlockProps {
 export function CodeBlock({ code, language = '', isOpen = false }: CodeBlockProps) {
   const [coloured, setColoured] = useState<{ readonly code: string; readonly spans: readonly CodeSpan[] }>()
   useEffect(() => {
-    if (isOpen || !canHighlight(code, language)) return
+    if (isOpen || language === '') return
     let isCurrent = true
-    void highlight(code, language).then((spans) => {
+    const colour = async (): Promise<void> => {
+      const spans = await (await import('./highlight.ts')).highlight(code, language)
       if (isCurrent && spans) setColoured({ code, spans })
-    })
+    }
+    colour().catch(() => {}) // it is read without colours too
     return () => {
       isCurrent = false
     }

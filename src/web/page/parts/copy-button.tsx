@@ -16,8 +16,11 @@ export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
     return () => clearTimeout(timer)
   }, [said])
   const copy = async (): Promise<void> => {
-    const isCopied = await copyText(typeof text === 'string' ? text : await text())
-    setSaid(isCopied ? 'Copied' : 'Not copied')
+    try {
+      setSaid((await copyText(typeof text === 'string' ? text : await text())) ? 'Copied' : 'Not copied')
+    } catch {
+      setSaid('Not copied')
+    }
   }
   return (
     <button type="button" class="quiet" aria-label={said === undefined ? `Copy ${what}` : said} onClick={copy}>
@@ -32,13 +35,6 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    const field = document.createElement('textarea')
-    field.value = text
-    field.className = 'visually-hidden'
-    document.body.append(field)
-    field.select()
-    const isCopied = document.execCommand('copy')
-    field.remove()
-    return isCopied
+    return (await import('./copy-selected.ts')).copySelected(text)
   }
 }

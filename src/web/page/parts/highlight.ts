@@ -8,11 +8,9 @@ export type CodeSpan = readonly [scope: string, text: string]
 /** Longer code is shown without colours. */
 const mostCharacters = 50_000
 
-export const canHighlight = (code: string, language: string): boolean =>
-  language !== '' && code.length <= mostCharacters && /^[\w+#-]{1,30}$/.test(language)
-
-/** The pieces of code with their scopes, found in a worker; undefined if the language is unknown. */
-export function highlight(code: string, language: string): Promise<readonly CodeSpan[] | undefined> {
+/** The pieces of code with their scopes, found in a worker; undefined if the language is unknown or the code too long. */
+export async function highlight(code: string, language: string): Promise<readonly CodeSpan[] | undefined> {
+  if (code.length > mostCharacters || !/^[\w+#-]{1,30}$/.test(language)) return undefined
   const key = `${language}\n${code}`
   const known = kept.get(key)
   if (known) return known
@@ -26,6 +24,8 @@ const kept = new Map<string, Promise<readonly CodeSpan[] | undefined>>()
 const mostKept = 100
 
 let worker: Worker | undefined
+/** A policy of the browser is made once. */
+let address: string | undefined
 let asked = 0
 const waiting = new Map<number, (spans: readonly CodeSpan[] | undefined) => void>()
 
@@ -37,7 +37,15 @@ function ask(code: string, language: string): Promise<readonly CodeSpan[] | unde
 }
 
 function startWorker(): Worker {
-  const started = new Worker(trustedUrl(workerUrl), { type: 'module', name: 'highlight' })
+  const started = new Worker((address ??= trustedUrl(workerUrl)), { type: 'module', name: 'highlight' })
+  // It could not be loaded, or a code broke it: what was asked stays without colours, and the next one is asked anew.
+  started.onerror = () => {
+    started.terminate()
+    worker = undefined
+    kept.clear()
+    for (const resolve of waiting.values()) resolve(undefined)
+    waiting.clear()
+  }
   started.onmessage = ({ data: { id, spans } }: MessageEvent<HighlightAnswer>) => {
     waiting.get(id)?.(spans)
     waiting.delete(id)

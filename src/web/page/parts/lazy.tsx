@@ -13,12 +13,10 @@ export function lazy<Props extends object>(
     const [failure, setFailure] = useState<unknown>()
     useEffect(() => {
       if (loaded) return
-      loadUntilThere(load, setFailure)
-        .then((component) => {
-          loaded = component
-          redraw({})
-        })
-        .catch(() => {}) // it is shown
+      void loadUntilThere(load, setFailure).then((component) => {
+        loaded = component
+        redraw({})
+      })
     }, [])
     if (loaded) return createElement(loaded, props)
     return failure === undefined ? null : <Failure error={failure} todo={whenNotLoaded} />

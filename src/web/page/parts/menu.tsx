@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { lazy } from './lazy.tsx'
 import type { MenuListProps } from './menu-list.tsx'
+import { wordsOf } from './use-action.ts'
 import '../styles/menu.css'
 
 const MenuList = lazy<MenuListProps>(async () => (await import('./menu-list.tsx')).MenuList)
@@ -31,6 +32,13 @@ export function Menu({ label, class: name = '', children, items, disabled = fals
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const [shown, setShown] = useState<readonly MenuItem[]>()
+  const open = async (): Promise<void> => {
+    try {
+      setShown(await items())
+    } catch (error) {
+      setShown([{ label: `${wordsOf(error)} Open it again in a moment.`, isBad: true, onChoose() {} }])
+    }
+  }
   return (
     <>
       <button
@@ -42,7 +50,7 @@ export function Menu({ label, class: name = '', children, items, disabled = fals
         aria-expanded={shown !== undefined}
         {...(shown && { 'aria-controls': id })}
         disabled={disabled}
-        onClick={async () => setShown(shown ? undefined : await items())}
+        onClick={() => (shown ? setShown(undefined) : void open())}
       >
         {children}
       </button>

@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { PageContext } from '../frame/page-context.ts'
 import { pluralize, type RemoteClient, visibleName } from '../libero.ts'
 import { Cell, useModel } from '../model/model.ts'
@@ -53,6 +53,12 @@ function Replay({ id }: Pick<ReplayAppProps, 'id'>) {
     [session],
   )
   const isLoading = useModel(session, (state) => state.isLoading)
+  const [seq, setSeq] = useState(seqOfAddress)
+  useEffect(() => {
+    const look = (): void => setSeq(seqOfAddress())
+    addEventListener('hashchange', look)
+    return () => removeEventListener('hashchange', look)
+  }, [])
   return (
     <SessionContext.Provider value={context}>
       <main class="session replay">
@@ -61,7 +67,7 @@ function Replay({ id }: Pick<ReplayAppProps, 'id'>) {
           <Facts />
         </header>
         <FindBar />
-        {isLoading ? <Skeleton lines={12} /> : <RowList seq={seqOfAddress()} />}
+        {isLoading ? <Skeleton lines={12} /> : <RowList seq={seq} />}
         <footer class="session-foot">
           <TimeSlider />
         </footer>

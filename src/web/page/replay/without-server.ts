@@ -1,4 +1,4 @@
-import { createElement } from 'preact'
+import { type ComponentChildren, createElement } from 'preact'
 import { visibleText } from '../libero.ts'
 import type { CodeSpan } from '../parts/highlight.ts'
 
@@ -8,6 +8,15 @@ import type { CodeSpan } from '../parts/highlight.ts'
  */
 export const isReplay = true
 const nothing = (): null => null
+
+interface LinkProps {
+  readonly to: { readonly seq?: number }
+  readonly children: ComponentChildren
+}
+
+/** The only places of a copy are its entries. */
+export const Link = ({ to: { seq }, children, ...attributes }: LinkProps) =>
+  createElement('a', { ...attributes, ...(seq !== undefined && { href: `#${seq}` }) }, children)
 
 export const PendingCard = nothing
 export const RollbackDialog = nothing
@@ -19,5 +28,4 @@ export const sendWithFiles = nothing
 /** TiddlyWiki is on the server. */
 export const Wikitext = ({ text }: { readonly text: string }) =>
   createElement('pre', { class: 'output' }, visibleText(text))
-export const canHighlight = (): boolean => false
 export const highlight = async (): Promise<readonly CodeSpan[] | undefined> => undefined

@@ -9,6 +9,7 @@ import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import { useKept } from '../parts/use-kept.ts'
 import { FileCounts } from '../session/files-panel.tsx'
 import { RollbackDialog } from '../session/rollback-dialog.tsx'
 import type { Said } from '../session/session-context.ts'
@@ -27,7 +28,7 @@ export function FilesScreen({ route }: ScreenProps) {
   const id = route.screen === 'session' ? route.id : ''
   const title = useAnswer(() => client.sessions.get(id), [id]).value?.title
   const files = useAnswer(() => client.sessions.files(id), [id])
-  const [comments, setComments] = useState<readonly Comment[]>([])
+  const [comments, setComments] = useKept<readonly Comment[]>(`comments ${id}`, [])
   const [isRollingBack, setRollingBack] = useState(false)
   const [said, setSaid] = useState<Said>()
   const { isBusy, problem, run } = useAction()
@@ -35,6 +36,7 @@ export function FilesScreen({ route }: ScreenProps) {
     run(async () => {
       const before = (await client.sessions.draft(id)).text.trimEnd()
       await client.sessions.saveDraft(id, [before, ...comments.map(commentText)].filter(Boolean).join('\n\n'))
+      setComments([])
       navigate(base, { screen: 'session', id, part: 'chat' })
     })
   return (
@@ -136,6 +138,7 @@ function FileReview({ session, file, isOpenAtFirst, comments, onComment, onRemov
         <CommentForm
           key={`${row.kind}${row.after ?? row.before}`}
           row={row}
+          name={`comment ${session} ${path}`}
           onCancel={() => setRow(undefined)}
           onSave={(text) => {
             const code = row.parts.map((part) => part.text).join('')
@@ -159,18 +162,22 @@ function FileReview({ session, file, isOpenAtFirst, comments, onComment, onRemov
 
 interface CommentFormProps {
   readonly row: DiffRow
+  /** Under which its text is kept until it is saved. */
+  readonly name: string
   readonly onSave: (text: string) => void
   readonly onCancel: () => void
 }
 
-function CommentForm({ row, onSave, onCancel }: CommentFormProps) {
-  const [text, setText] = useState('')
+function CommentForm({ row, name, onSave, onCancel }: CommentFormProps) {
+  const [text, setText] = useKept(`${name} ${row.kind}${row.after ?? row.before}`, '')
   return (
     <form
       class="comment-form"
       onSubmit={(event) => {
         event.preventDefault()
-        if (text.trim() !== '') onSave(text.trim())
+        if (text.trim() === '') return
+        setText('')
+        onSave(text.trim())
       }}
     >
       <label>
@@ -186,7 +193,13 @@ function CommentForm({ row, onSave, onCancel }: CommentFormProps) {
       <button type="submit" class="primary" disabled={text.trim() === ''}>
         Comment
       </button>
-      <button type="button" onClick={onCancel}>
+      <button
+        type="button"
+        onClick={() => {
+          setText('')
+          onCancel()
+        }}
+      >
         Cancel
       </button>
     </form>

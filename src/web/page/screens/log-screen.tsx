@@ -85,6 +85,7 @@ function serverSource(client: RemoteClient, id: string): LogSource {
       const range = { after, limit: 500, ...(to !== undefined && { before: to + 1 }) }
       return (await client.sessions.entries(id, range)).entries
     },
+    follow: (after, signal) => client.events(id, { after, deltas: false, signal }),
   }
 }
 

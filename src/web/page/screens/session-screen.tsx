@@ -9,6 +9,7 @@ import { useSession } from '../model/use-session.ts'
 import { Guard } from '../parts/guard.tsx'
 import { lazy } from '../parts/lazy.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
+import { useCloser } from '../parts/use-closer.ts'
 import { Announcer } from '../session/announcer.tsx'
 import { takenApart } from '../session/attached-files.ts'
 import { Composer } from '../session/composer.tsx'
@@ -34,6 +35,7 @@ export function SessionScreen({ route }: ScreenProps) {
 
 const NothingYet = lazy<NothingYetProps>(async () => (await import('../session/no-rows.tsx')).NothingYet)
 const Gone = lazy<GoneProps>(async () => (await import('../session/no-rows.tsx')).Gone)
+const SaidLine = lazy(async () => (await import('../session/dock-lines.tsx')).SaidLine)
 const loadLog = async () => (await import('./log-screen.tsx')).LogScreen
 const loadFiles = async () => (await import('./files-screen.tsx')).FilesScreen
 
@@ -61,6 +63,7 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
     [session, draft],
   )
   const [isSideOpen, setSideOpen] = useState(false)
+  useCloser(isSideOpen, () => setSideOpen(false))
   const isLoading = useModel(session, (state) => state.isLoading)
   const problem = useModel(session, (state) => state.problem)
   const isEmpty = useModel(
@@ -90,7 +93,10 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
               <Composer draft={draft} attached={attached} />
             </>
           ) : (
-            <p class="dock-line">{`You see the session as it was after entry ${past}. Nothing is changed by looking.`}</p>
+            <>
+              <SaidLine />
+              <p class="dock-line">{`You see the session as it was after entry ${past}. Nothing is changed by looking.`}</p>
+            </>
           )}
         </div>
         <Guard what="column">
@@ -119,9 +125,9 @@ function useDraft(id: string) {
     void draft.start().catch(() => {})
     const hear = (): void => {
       const { state: change } = sessions.drafts
-      if (change?.session !== id) return
-      if (change.text === undefined) void client.sessions.draft(id).then(draft.hear, () => {})
-      else draft.hear({ text: change.text, version: change.version })
+      if (!change || (change.session ?? id) !== id) return
+      if (change.text === undefined) draft.read().catch(() => {})
+      else draft.hear({ text: change.text, version: change.version! })
     }
     const unsubscribe = sessions.drafts.subscribe(hear)
     const flush = (): void => void draft.flush()

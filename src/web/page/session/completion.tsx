@@ -13,7 +13,7 @@ export interface CompletionProps {
 export function Completion({ field, text, onChoose }: CompletionProps) {
   const { client } = usePage()
   const { session } = useSessionScreen()
-  const [found, setFound] = useState<RemoteCompletions>()
+  const [found, setFound] = useState<RemoteCompletions & { readonly of: string }>()
   const [at, setAt] = useState(0)
   const close = (): void => setFound(undefined)
   useEffect(() => {
@@ -22,7 +22,7 @@ export function Completion({ field, text, onChoose }: CompletionProps) {
       client.sessions.completions(session.id, text, field.selectionStart).then(
         (answer) => {
           if (!isCurrent) return
-          setFound(answer.items.length > 0 ? { ...answer, items: answer.items.slice(0, 10) } : undefined)
+          setFound(answer.items.length > 0 ? { ...answer, items: answer.items.slice(0, 10), of: text } : undefined)
           setAt(0)
         },
         close, // this server has no folder to look into
@@ -33,7 +33,10 @@ export function Completion({ field, text, onChoose }: CompletionProps) {
       clearTimeout(timer)
     }
   }, [text])
+  /** It was found for another text, where its place may be another: the list of the present text is on its way. */
+  const isOld = (): boolean => found?.of !== field.value
   const choose = (by: string): void => {
+    if (isOld()) return
     onChoose(found!.from, found!.to, by)
     close()
   }
@@ -43,8 +46,9 @@ export function Completion({ field, text, onChoose }: CompletionProps) {
       if (event.isComposing) return
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
       if (step !== undefined) setAt((at + step + found.items.length) % found.items.length)
-      else if (event.key === 'Tab' || (event.key === 'Enter' && !event.shiftKey)) choose(found.items[at]!.text)
       else if (event.key === 'Escape') close()
+      else if (isOld()) return
+      else if (event.key === 'Tab' || (event.key === 'Enter' && !event.shiftKey)) choose(found.items[at]!.text)
       else return
       event.preventDefault()
       event.stopPropagation()

@@ -1,13 +1,18 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
+import { loadUntilThere } from '../model/back-off.ts'
 import type { DraftModel } from '../model/draft-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { wordsOf } from '../parts/use-action.ts'
-import { type Attached, contentOf, writtenText } from './attached-files.ts'
+import { useCloser } from '../parts/use-closer.ts'
+import { type Attached, contentOf } from './attached-files.ts'
+import type { AttachedListProps } from './attached-list.tsx'
 import type { CompletionProps } from './completion.tsx'
+import type { Recalled } from './recall-sent.ts'
 import { useSessionScreen } from './session-context.ts'
 
+const AttachedList = lazy<AttachedListProps>(async () => (await import('./attached-list.tsx')).AttachedList)
 const Completion = lazy<CompletionProps>(async () => (await import('./completion.tsx')).Completion)
 
 /** On a device without a keyboard, Enter breaks lines. */
@@ -29,7 +34,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   const [isOver, setOver] = useState(false)
   const field = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
-  const history = useHistory(draft)
+  const recalled = useRef<Recalled>(undefined)
   const [isCompleting, setCompleting] = useState(false)
   useEffect(() => {
     if (!isAtWork) setStopping(false)
@@ -77,31 +82,37 @@ export function Composer({ draft, attached: files }: ComposerProps) {
   }
 
   /** From anywhere on the screen, unless there is something to close first. */
-  useEffect(() => {
-    if (!isAtWork) return
-    const press = (event: KeyboardEvent): void => {
-      const isTaken =
-        event.defaultPrevented || (event.target as Element).closest('.card, dialog, .find-bar, input') !== null
-      if (event.key === 'Escape' && !isTaken && !document.querySelector('dialog[open]')) void stop()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [isAtWork])
+  useCloser(isAtWork, stop, 'lowest')
 
   const attach = async (chosen: Iterable<File>): Promise<void> => {
     const all = [...chosen] // the list of a field is emptied below
-    const { readFiles } = await import('./read-files.ts')
+    const waits = { text: 'What you attach is read as soon as the server is there again.' }
+    const { readFiles } = await loadUntilThere(
+      () => import('./read-files.ts'),
+      () => said.set(waits),
+    )
     const { read, problems } = await readFiles(all)
     files.set([...files.state, ...read])
     if (problems.length > 0) said.set({ text: problems.join(' '), isBad: true })
+    else if (said.state === waits) said.set(undefined)
   }
 
+  /** Arrow up on the first line gives what was sent before; arrow down leads back to what was being written. */
+  const recall = (event: KeyboardEvent): void => {
+    const { value, selectionStart, selectionEnd } = field.current!
+    const isUp = event.key === 'ArrowUp'
+    const beyond = isUp ? value.slice(0, selectionStart) : value.slice(selectionEnd)
+    if (beyond.includes('\n') || (!isUp && recalled.current?.shown !== value)) return
+    event.preventDefault()
+    const given = { session, draft, field: field.current!, recalled, step: isUp ? 1 : -1 } as const
+    void import('./recall-sent.ts').then(({ recallSent }) => recallSent(given)).catch(() => {})
+  }
   const press = (event: KeyboardEvent): void => {
     if (event.isComposing) return
     if (event.key === 'Enter' && !event.shiftKey && (!isTouch.matches || event.ctrlKey)) {
       event.preventDefault()
       void send(isAtWork ? (event.altKey ? 'followUp' : 'steer') : undefined)
-    } else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') history.press(event, field.current!)
+    } else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') recall(event)
   }
   const replace = (from: number, to: number, by: string): void => {
     setCompleting(false)
@@ -130,7 +141,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
       }}
     >
       {isCompleting && <Completion field={field.current!} text={text} onChoose={replace} />}
-      <AttachedList attached={attached} onRemove={(one) => files.set(attached.filter((other) => other !== one))} />
+      {attached.length > 0 && <AttachedList files={files} />}
       <div class="composer-field">
         <span class="mark" aria-hidden="true">
           ›
@@ -199,59 +210,4 @@ const isCompletable = (before: string): boolean => /(?:^|\s)@[^\s@]*$|^\/[^\n]*$
 function hintOf(isAtWork: boolean): string {
   if (isTouch.matches) return ''
   return isAtWork ? 'enter steers · alt+enter queues · esc stops' : 'enter sends · @ files · / commands'
-}
-
-interface AttachedListProps {
-  readonly attached: readonly Attached[]
-  readonly onRemove: (one: Attached) => void
-}
-
-function AttachedList({ attached, onRemove }: AttachedListProps) {
-  if (attached.length === 0) return null
-  return (
-    <ul class="attached" aria-label="Attached">
-      {attached.map((one, i) => (
-        <li key={`${i} ${one.name}`}>
-          <span class="one-line">{one.name}</span>
-          <span class="facts">{one.facts}</span>
-          <button type="button" class="quiet" aria-label={`Remove ${one.name}`} onClick={() => onRemove(one)}>
-            ✕
-          </button>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-/** Arrow up on the first line gives what was sent before; arrow down leads back to what was being written. */
-function useHistory(draft: DraftModel) {
-  const { session } = useSessionScreen()
-  const place = useRef<{ readonly steps: number; readonly shown: string; readonly draft: string }>(undefined)
-  return {
-    press(event: KeyboardEvent, field: HTMLTextAreaElement): void {
-      const isUp = event.key === 'ArrowUp'
-      const { value, selectionStart, selectionEnd } = field
-      const isAtEdge = isUp ? !value.slice(0, selectionStart).includes('\n') : !value.slice(selectionEnd).includes('\n')
-      const known = place.current?.shown === value ? place.current : undefined
-      if (!isAtEdge || (!isUp && !known)) return
-      const steps = (known?.steps ?? 0) + (isUp ? 1 : -1)
-      const own = known?.draft ?? value
-      const shown = steps === 0 ? own : sentBefore(steps)
-      if (shown === undefined) return
-      event.preventDefault()
-      place.current = { steps, shown, draft: own }
-      draft.write(shown)
-      requestAnimationFrame(() => field.setSelectionRange(isUp ? 0 : shown.length, isUp ? 0 : shown.length))
-    },
-  }
-  function sentBefore(steps: number): string | undefined {
-    const { rows } = session.state.view
-    let left = steps
-    for (let at = rows.length - 1; at >= 0; at--) {
-      const row = rows.at(at)!
-      if (row.kind !== 'message' || row.isNote || --left > 0) continue
-      return writtenText(row.content)
-    }
-    return undefined
-  }
 }

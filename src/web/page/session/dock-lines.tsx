@@ -17,7 +17,8 @@ export function DockLines() {
   )
 }
 
-function SaidLine() {
+/** What the page said last. */
+export function SaidLine() {
   const { said } = useSessionScreen()
   const now = useModel(said)
   if (!now) return null

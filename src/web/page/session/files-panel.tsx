@@ -2,11 +2,14 @@ import { useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteFiles, visibleName } from '../libero.ts'
-import { Diff } from '../parts/renderers.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
+import type { FileDiffProps } from './file-diff.tsx'
 import { useSessionScreen } from './session-context.ts'
 import { useSettledHead } from './use-settled-head.ts'
+
+const FileDiff = lazy<FileDiffProps>(async () => (await import('./file-diff.tsx')).FileDiff)
 
 type ChangedFile = RemoteFiles['files'][number]
 
@@ -39,13 +42,7 @@ export function FilesPanel() {
 }
 
 function File({ file: { path, kind, added, removed } }: { readonly file: ChangedFile }) {
-  const { client } = usePage()
-  const { session } = useSessionScreen()
   const [isOpen, setOpen] = useState(false)
-  const diff = useAnswer(
-    async () => (isOpen ? client.sessions.fileDiff(session.id, path) : undefined),
-    [isOpen, path, added, removed],
-  )
   return (
     <li>
       <button type="button" class="file-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -54,8 +51,7 @@ function File({ file: { path, kind, added, removed } }: { readonly file: Changed
         </span>
         <FileCounts kind={kind} added={added} removed={removed} />
       </button>
-      {isOpen && diff.value && <Diff diff={diff.value.diff} most={80} />}
-      {isOpen && diff.value?.isCut && <p class="facts">The diff is cut; it is too long.</p>}
+      {isOpen && <FileDiff path={path} counts={`${added} ${removed}`} />}
     </li>
   )
 }

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
 import { lazy } from '../parts/lazy.tsx'
+import { useCloser } from '../parts/use-closer.ts'
 import { noFind, useSessionScreen } from './session-context.ts'
 
 const FindField = lazy(async () => (await import('./find-field.tsx')).FindField)
@@ -9,6 +10,7 @@ const FindField = lazy(async () => (await import('./find-field.tsx')).FindField)
 export function FindBar() {
   const { find } = useSessionScreen()
   const isOpen = useModel(find, (state) => state.isOpen)
+  useCloser(isOpen, () => find.set(noFind))
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
@@ -19,6 +21,7 @@ export function FindBar() {
       }
       event.preventDefault()
       find.change({ isOpen: true })
+      field?.focus()
       field?.select()
     }
     addEventListener('keydown', press)

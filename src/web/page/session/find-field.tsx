@@ -13,16 +13,25 @@ export function FindField() {
   useFindMarks({ words, key })
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
+  /** The rows that were searched, to find the hit again in others. */
+  const searched = useRef(session.state.view.rows)
   const search = (text: string): void => {
-    const found = rowsWith(session.state.view.rows, text)
-    find.change({ words: text, hits: found, at: found.length - 1 })
+    const { rows } = session.state.view
+    const found = rowsWith(rows, text)
+    const here = text === words && at >= 0 ? searched.current.at(hits[at]!)?.id : undefined
+    const same = here === undefined ? -1 : found.findIndex((index) => rows.at(index)!.id === here)
+    searched.current = rows
+    find.change({ words: text, hits: found, at: same >= 0 ? same : found.length - 1 })
   }
+  // Rows come, also before those that were there, and an answer grows until its run is over.
+  const count = useModel(session, ({ view }) => view.rows.length)
+  const isOver = useModel(session, ({ view }) => view.run === undefined)
+  useEffect(() => search(words), [count, isOver])
   const next = (step: 1 | -1): void => {
     if (hits.length > 0) find.change({ at: (at + step + hits.length) % hits.length })
   }
   const press = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') next(event.shiftKey ? 1 : -1)
-    else if (event.key === 'Escape') find.set(noFind)
     else return
     event.preventDefault()
     event.stopPropagation()

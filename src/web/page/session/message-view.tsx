@@ -1,13 +1,7 @@
-import {
-  attachedPath,
-  type MessageRow,
-  pluralize,
-  type SessionContentBlock,
-  visibleName,
-  visibleText,
-} from '../libero.ts'
+import { type MessageRow, pluralize, type SessionContentBlock, visibleText } from '../libero.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { RelativeTime } from '../parts/relative-time.tsx'
+import type { AttachedFileProps } from './attached-file.tsx'
 import { writtenText } from './attached-files.ts'
 import type { AttachmentProps } from './attachment.tsx'
 import { RowActions } from './row-actions.tsx'
@@ -15,6 +9,7 @@ import { useOpened, useSessionScreen } from './session-context.ts'
 import { useNear } from './use-near.ts'
 import { useWholeEntry } from './use-whole-entry.ts'
 
+const AttachedFile = lazy<AttachedFileProps>(async () => (await import('./attached-file.tsx')).AttachedFile)
 const Attachment = lazy<AttachmentProps>(async () => (await import('./attachment.tsx')).Attachment)
 
 /** A message to the model: of the person, or a note of the program. */
@@ -74,24 +69,6 @@ export function MessageContent({ id, content, seq }: MessageContentProps) {
         ),
       )}
     </div>
-  )
-}
-
-/** A file that the message named with `@`, as the model got it. */
-function AttachedFile({ id, text }: { readonly id: string; readonly text: string }) {
-  const [isOpen, toggle] = useOpened(id)
-  const path = attachedPath(text)
-  if (path === undefined) return null
-  return (
-    <>
-      <button type="button" class="fold attachment" aria-expanded={isOpen} onClick={toggle}>
-        <span class="chevron" aria-hidden="true">
-          {isOpen ? '▾' : '▸'}
-        </span>
-        {`file: ${visibleName(path)}`}
-      </button>
-      {isOpen && <p class="plain">{visibleText(text.slice(text.indexOf('\n') + 1))}</p>}
-    </>
   )
 }
 

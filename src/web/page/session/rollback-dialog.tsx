@@ -30,8 +30,13 @@ const scopes: readonly (readonly [RollbackScope, string])[] = [
 export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogProps) {
   const { sessions } = usePage().client
   const [what, setWhat] = useState<RollbackScope>('both')
-  const plan = useAnswer(() => planOf((request) => sessions.planRollback(session, request), { to, what }), [what, to])
+  const plan = useAnswer(async () => {
+    const found = await planOf((request) => sessions.planRollback(session, request), { to, what })
+    return { ...found, of: what }
+  }, [what, to])
   const { isBusy, problem, run } = useAction()
+  // That of another scope is shown until this one is there, and is not what would be done.
+  const isReady = !isBusy && plan.value?.of === what
   const undo = (): void =>
     void sessions.undoRollback(session).then(
       (done) => onSaid(rollbackWords(done, 'The rollback is undone')),
@@ -77,12 +82,12 @@ export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogP
           Cancel
         </button>
         {isForceOffered && (
-          <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
+          <button type="button" class="deny" disabled={!isReady} onClick={() => roll(true)}>
             Roll back and overwrite
           </button>
         )}
         {!isCutOff && (
-          <button type="button" class="primary" disabled={isBusy || !plan.value} onClick={() => roll(false)}>
+          <button type="button" class="primary" disabled={!isReady} onClick={() => roll(false)}>
             {isForceOffered ? 'Roll back the others' : 'Roll back'}
           </button>
         )}

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Virtualizer, type VirtualizerHandle } from 'virtua'
 import { Link } from '../frame/link.tsx'
 import { useModel } from '../model/model.ts'
@@ -28,6 +28,12 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
   const follows = useFollowing(scroller, content, setAtEnd)
   const isPrepended = useWasPrepended(items)
   const marked = useMarkedRow(session, seq, isWhole)
+  // What a person does on a card that waits stays while the card is out of sight.
+  const firstOpen = useModel(session, ({ view }) => view.fold.open.values().next().value)
+  const open = useMemo(
+    () => (firstOpen === undefined ? [] : rows.flatMap((item, i) => (item.rows.at(-1)! >= firstOpen ? [i] : []))),
+    [rows, firstOpen],
+  )
 
   const show = (row: number): void => {
     follows.current = false
@@ -36,9 +42,12 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
   useEffect(() => {
     if (hit !== undefined) show(hit)
   }, [hit])
+  /** Once for each address: when the whole is read, the index of the row is another, and the person may have scrolled. */
+  const shownSeq = useRef<number>(undefined)
   useEffect(() => {
-    if (marked !== undefined) show(marked)
-  }, [marked])
+    if (marked !== undefined && shownSeq.current !== seq) show(marked)
+    shownSeq.current = marked === undefined ? undefined : seq
+  }, [marked, seq])
 
   const toEnd = (): void => {
     follows.current = true
@@ -73,7 +82,14 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
           {isPrinting ? (
             items.slice(-mostPrinted).map((item, i) => draw(item, Math.max(0, items.length - mostPrinted) + i))
           ) : (
-            <Virtualizer ref={list} scrollRef={scroller} data={items} shift={isPrepended} onResize={follows.onResize}>
+            <Virtualizer
+              ref={list}
+              scrollRef={scroller}
+              data={items}
+              shift={isPrepended}
+              keepMounted={open}
+              onResize={follows.onResize}
+            >
               {draw as never /* virtua names the elements of React, which these stand for */}
             </Virtualizer>
           )}

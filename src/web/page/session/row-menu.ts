@@ -74,19 +74,24 @@ export function rowMenu({ row, page, screen, onRollback }: RowMenuOptions): read
       await session.send(withoutAttached(content) as RemoteContent)
     })
 
-  const isAtWork = session.state.view.run !== undefined
+  const copy = async (text: Promise<string>): Promise<void> =>
+    attempt(async () =>
+      said.set((await copyText(await text)) ? { text: 'Copied.' } : { text: 'The browser did not copy.', isBad: true }),
+    )
+  // What is taken back is so for the session as it is now, not as it was.
+  const isFixed = session.state.view.run !== undefined || session.state.pastSeq !== undefined
   const all: MenuItem[] = [
-    { label: 'Copy', onChoose: () => void rowText(session, row).then(copyText) },
-    { label: 'Copy all of this turn', onChoose: () => void turnText(session, row.id).then(copyText) },
+    { label: 'Copy', onChoose: () => void copy(rowText(session, row)) },
+    { label: 'Copy all of this turn', onChoose: () => void copy(turnText(session, row.id)) },
   ]
   if (isReplay) return all
   all.push(
-    { label: 'Copy link', detail: `#${row.seq}`, onChoose: () => void copyText(location.origin + link) },
+    { label: 'Copy link', detail: `#${row.seq}`, onChoose: () => void copy(Promise.resolve(location.origin + link)) },
     { label: 'Fork from here', onChoose: () => void fork(row.seq) },
   )
   if (row.kind === 'message' && row.isNote !== true) {
     all.push({ label: 'Edit and resend as a fork', onChoose: () => void fork(row.from - 1, row) })
-    if (!isAtWork)
+    if (!isFixed)
       all.push(
         { label: 'Retry', detail: 'takes back what came after', onChoose: () => void retry(row) },
         { label: 'Roll back …', detail: 'conversation or files', onChoose: onRollback },

@@ -12,11 +12,13 @@ export interface SessionDialogProps {
 
 /** Asks before a session is deleted for good. */
 export function DeleteDialog({ onClose }: SessionDialogProps) {
-  const { client, base } = usePage()
+  const { client, base, sessions } = usePage()
   const { session } = useSessionScreen()
   const { isBusy, problem, run } = useAction()
   const remove = async (): Promise<void> => {
-    if (await run(() => client.sessions.delete(session.id))) navigate(base, { screen: 'sessions' })
+    if (!(await run(() => client.sessions.delete(session.id)))) return
+    sessions.forget(session.id)
+    navigate(base, { screen: 'sessions' })
   }
   return (
     <Dialog label="Delete the session" onClose={onClose}>

@@ -3,6 +3,8 @@ import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { pluralize, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
+import { changeTitle } from '../model/page-title.ts'
+import { focusIfLost } from '../parts/focus-if-lost.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { dollars } from '../parts/numbers.ts'
@@ -11,9 +13,11 @@ import { wordsOf } from '../parts/use-action.ts'
 import { SessionChoices } from './session-choices.tsx'
 import { useSessionScreen } from './session-context.ts'
 import type { SessionDialogProps } from './session-dialogs.tsx'
+import type { TitleFieldProps } from './title-field.tsx'
 
 const DeleteDialog = lazy<SessionDialogProps>(async () => (await import('./session-dialogs.tsx')).DeleteDialog)
 const LabelDialog = lazy<SessionDialogProps>(async () => (await import('./session-dialogs.tsx')).LabelDialog)
+const TitleField = lazy<TitleFieldProps>(async () => (await import('./title-field.tsx')).TitleField)
 
 interface SessionHeaderProps {
   readonly isSideOpen: boolean
@@ -55,48 +59,31 @@ export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
   )
 }
 
-/** Pressed, it becomes a field; Enter keeps the new title, Esc the old one. */
+/** Pressed, it becomes a field. */
 function Title() {
   const { client } = usePage()
   const { session, said } = useSessionScreen()
   const summary = useModel(session, (state) => state.summary)
   const details = useModel(session, ({ view }) => view.details.title)
   const [isEditing, setEditing] = useState(false)
-  const field = useRef<HTMLInputElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
   const title = details ?? summary?.title ?? (summary ? session.id : '…')
   useEffect(() => {
-    document.title = `${visibleName(title)} · Libero`
-    return () => {
-      document.title = 'Libero'
-    }
+    changeTitle({ name: visibleName(title) })
+    return () => changeTitle({ name: '' })
   }, [title])
-  useEffect(() => field.current?.select(), [isEditing])
-  const save = async (): Promise<void> => {
-    const text = field.current?.value.trim() ?? '' // a field that goes loses the focus, and so comes here again
+  const end = (text?: string): void => {
     setEditing(false)
-    if (text === '' || text === title) return
-    await client.sessions
-      .update(session.id, { title: text })
-      .catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
+    setTimeout(() => focusIfLost(button.current))
+    if (text !== undefined)
+      client.sessions
+        .update(session.id, { title: text })
+        .catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
   }
-  if (isEditing)
-    return (
-      <input
-        ref={field}
-        class="title-field"
-        aria-label="Title"
-        defaultValue={title}
-        maxLength={200}
-        onBlur={save}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') void save()
-          if (event.key === 'Escape') setEditing(false)
-        }}
-      />
-    )
+  if (isEditing) return <TitleField title={title} onEnd={end} />
   return (
     <h1>
-      <button type="button" class="title-button one-line" title="Rename" onClick={() => setEditing(true)}>
+      <button ref={button} type="button" class="title-button one-line" title="Rename" onClick={() => setEditing(true)}>
         {visibleName(title)}
       </button>
     </h1>
