@@ -24,7 +24,7 @@ async function wakesOf(summary: Partial<SessionSummary>, given: Partial<SessionJ
       onError: (error) => {
         throw error
       },
-      admit: async () => true,
+      ...{ admit: async () => true, mayBegin: () => true },
       onRun: () => {},
       ...given,
     },
@@ -40,6 +40,13 @@ test('FL91 a takeover stays urgent, whether its worker leaves, its session has t
   }
   expect(await wakesOf({ isHeld: true }, {}, 2)).toMatchObject([{ isUrgent: true, at: 1000 + againMs }])
   expect(await wakesOf({ attention: 'mail' }, { signal: AbortSignal.abort() })).toMatchObject([{ isUrgent: false }])
+})
+
+test('FL79 a session whose agent was being opened makes room too, before its run begins', async () => {
+  let runs = 0
+  const making = { mayBegin: () => false, onRun: () => void runs++ }
+  expect(await wakesOf({ attention: 'answered' }, making)).toMatchObject([{ isUrgent: true }])
+  expect(runs).toBe(0)
 })
 
 test('FL91 a job whose session has another kind than this process wakes it after a moment', async () => {

@@ -33,6 +33,8 @@ export interface SessionJobContext {
   readonly signal: AbortSignal
   /** Whether the session may run in this process now. */
   admit(summary: SessionSummary): Promise<boolean>
+  /** False if another session has to run alone now, since this one was admitted. */
+  mayBegin(sessionId: string): boolean
   /** Called before the agent of the session runs. */
   onRun(run: SessionRun): void
 }
@@ -95,12 +97,12 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   }
 }
 
-/** False if the worker leaves its work before the agent has begun. */
+/** False if the worker leaves its work, or has to make room, before the agent has begun. */
 async function runAgent(
   session: Session,
   summary: SessionSummary,
   open: AgentKind,
-  { store, limited, signal, clock, onRun, onError }: SessionJobContext,
+  { store, limited, signal, clock, mayBegin, onRun, onError }: SessionJobContext,
 ): Promise<boolean> {
   const { id, log } = session
   const { tenant } = summary
@@ -128,7 +130,7 @@ async function runAgent(
   const runsBefore = log.transcript.runs.at(-1)?.id
   const stops = followStops(session)
   try {
-    if (signal.aborted) return false
+    if (signal.aborted || !mayBegin(id)) return false
     onRun({ session, summary, leave: () => made.agent.leave() })
     await made.agent.run({ signal: stops.signal, hooks: { 'session:start': () => stops.obey() } })
   } catch (error) {

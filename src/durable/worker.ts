@@ -222,12 +222,13 @@ export class FleetWorker implements Worker {
       },
     }
     const onRun = (run: SessionRun): void => this.#onRun(running, run)
+    const mayBegin = (sessionId: string): boolean => [undefined, sessionId].includes(this.#quarantine.alone)
     const { sessionId: id, kind, tenant } = job
     try {
       if (own) await own.work(job, context)
       else if (this.#worksOn(id, running) && !this.session(id))
         await dispatcher.wake(id, { kind, tenant, at: clock.now() + againMs }) // its agent is just being opened here
-      else await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, onRun })
+      else await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, mayBegin, onRun })
     } finally {
       const hasWorked = own || running.run
       for (const one of works)
