@@ -78,7 +78,7 @@ const forVirtua = join(source, 'parts/react.ts')
 /** Modules of the page that a copy of a session does without. */
 const onServer = [
   ...['parts/highlight.ts', 'parts/wikitext.tsx', 'cards/pending-card.tsx', 'session/rollback-dialog.tsx'],
-  ...['session/queued-view.tsx', 'session/sending-view.tsx', 'session/call-why.tsx', 'session/is-replay.ts'],
+  ...['session/queued-view.tsx', 'session/call-why.tsx', 'session/is-replay.ts'],
   ...['model/outbox.ts', 'model/send-with-files.ts', 'frame/link.tsx'],
 ]
 

@@ -72,15 +72,21 @@ inBrowser('what a person has under way', (browser) => {
     await page.getByRole('button', { name: 'Deny, because …' }).click()
     const reason = page.getByLabel('Why not?')
     await reason.fill('Because')
+    // Before its half second in sight nothing is sent.
+    await page.addInitScript(() => {
+      const { setTimeout: start } = globalThis
+      const isHeld = sessionStorage.getItem('held') !== null
+      const held = (work: () => void, ms?: number): unknown => (ms === 500 && isHeld ? 0 : start(work, ms))
+      Object.assign(globalThis, { setTimeout: held })
+    })
+    await page.evaluate(() => sessionStorage.setItem('held', 'yes'))
     await page.reload()
     await eventually(() => reason.inputValue()).toBe('Because')
-    // Not before its half second in sight.
-    await page.evaluate(() => document.querySelector('.card')!.scrollIntoView())
     await reason.press('Control+Enter')
-    await page
-      .getByRole('button', { name: 'Deny with this reason' })
-      .click({ timeout: 20_000 })
-      .catch(() => {})
+    expect((await served.send('GET', '/v1/pending')).body.pending).toHaveLength(1)
+    await page.evaluate(() => sessionStorage.removeItem('held'))
+    await page.reload()
+    await page.getByRole('button', { name: 'Deny with this reason' }).click()
     model.reply('Then not.')
     await page.getByRole('feed').getByText('Then not.').waitFor()
   })

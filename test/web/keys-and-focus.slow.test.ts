@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { call } from '../../src/testing/index.ts'
 import { tool } from '../server/server-kit.ts'
 import { inBrowser } from './browser-kit.ts'
-import { eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+import { ended, eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
 
 /** What has the focus, by its name or its role. */
 const focused = (page: Page): Promise<string> =>
@@ -103,7 +103,9 @@ inBrowser('keys and the focus', (browser) => {
     const { model, ...served } = await serveLed()
     await writeSession(served.store, 's', [
       turn('u1', 'user', text('Where is the needle?')),
-      turn('a1', 'assistant', text('In the hay.')),
+      turn('a1', 'assistant', { type: 'tool_call', id: 'c1', name: 'look', input: {} }),
+      ended('c1', `${'hay '.repeat(1000)}a pin ${'hay '.repeat(1000)}`),
+      turn('a2', 'assistant', text('In the hay.')),
     ])
     const page = await openSession(browser(), served, 's')
     await page.keyboard.press('Control+f')
@@ -113,5 +115,9 @@ inBrowser('keys and the focus', (browser) => {
     await write(page, 'Go on')
     model.reply('I have another needle.')
     await eventually(() => count.innerText()).toBe('1 of 2')
+    // Also what the page has cut out of the middle of a long result.
+    await page.getByRole('searchbox').fill('a pin')
+    await eventually(() => count.innerText()).toBe('1 of 1')
+    await page.locator('[data-marked=true]', { hasText: 'look' }).waitFor()
   })
 })

@@ -40,9 +40,10 @@ export function PendingCards({ calls, isOverSessions = false }: PendingCardsProp
     <div class="pending-cards">
       {isTogether && (
         <Together
-          marked={isSending ? 0 : chosen.length}
+          marked={chosen.length}
           all={approvals.length}
           unseen={unseen}
+          isSending={isSending}
           report={report}
           onAnswer={answerAll}
         />
@@ -75,14 +76,15 @@ interface TogetherProps {
   readonly marked: number
   readonly all: number
   readonly unseen: number
+  readonly isSending: boolean
   readonly report: string
   readonly onAnswer: (decision: 'allow' | 'deny') => Promise<void>
 }
 
 /** The buttons for all marked approvals. None is allowed that was not in sight before. */
-function Together({ marked, all, unseen, report, onAnswer }: TogetherProps) {
+function Together({ marked, all, unseen, isSending, report, onAnswer }: TogetherProps) {
   const bar = useRef<HTMLDivElement>(null)
-  const isActive = useArmed(bar) && marked > 0
+  const isActive = useArmed(bar) && marked > 0 && !isSending
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset would have a legend and a border
     <div ref={bar} class="pending-together" role="group" aria-label="Answer several together">

@@ -21,7 +21,6 @@ export const Link = ({ to: { seq }, children, ...attributes }: LinkProps) =>
 export const PendingCard = nothing
 export const RollbackDialog = nothing
 export const QueuedView = nothing
-export const SendingView = nothing
 export const CallWhy = nothing
 export const createOutbox = nothing
 export const sendWithFiles = nothing

@@ -1,25 +1,18 @@
 import type { CallRow, Row } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import type { RowItem } from '../model/row-items.ts'
-import { lazy } from '../parts/lazy.tsx'
 import { AnswerView } from './answer-view.tsx'
 import { CallGroup } from './call-group.tsx'
 import { CallView } from './call-view.tsx'
-import type { CompactionViewProps } from './compaction-view.tsx'
 import { MessageView } from './message-view.tsx'
-import { NoticeView } from './notice-view.tsx'
-import type { QueuedViewProps } from './queued-view.tsx'
-import { SendingView } from './sending-view.tsx'
+import { CompactionView, NoticeView } from './notice-view.tsx'
+import { QueuedView } from './queued-view.tsx'
 import { useSessionScreen } from './session-context.ts'
 import type { TailItem } from './tail-items.ts'
 
-const CompactionView = lazy<CompactionViewProps>(async () => (await import('./compaction-view.tsx')).CompactionView)
-const QueuedView = lazy<QueuedViewProps>(async () => (await import('./queued-view.tsx')).QueuedView)
-
 /** An item of the conversation. Each one follows its own rows, so that a change draws only what changed. */
 export function ItemView({ item }: { readonly item: RowItem | TailItem }) {
-  if ('queued' in item) return <QueuedView message={item.queued} />
-  if ('sending' in item) return <SendingView message={item.sending} />
+  if (!('rows' in item)) return <QueuedView item={item} />
   return item.rows.length > 1 ? <GroupOf indexes={item.rows} /> : <RowAt index={item.rows[0]!} />
 }
 

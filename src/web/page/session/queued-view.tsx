@@ -1,39 +1,49 @@
-import { usePage } from '../frame/page-context.ts'
-import type { QueuedMessage } from '../libero.ts'
-import { useAction } from '../parts/use-action.ts'
+import type { OutboxMessage } from '../model/outbox.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { MessageContent } from './message-view.tsx'
+import type { QueuedActionsProps } from './queued-actions.tsx'
 import { useSessionScreen } from './session-context.ts'
+import type { TailItem } from './tail-items.ts'
 
-export interface QueuedViewProps {
-  readonly message: QueuedMessage
-}
+const QueuedActions = lazy<QueuedActionsProps>(async () => (await import('./queued-actions.tsx')).QueuedActions)
 
-/** A message that the log has and the model does not: it can be taken back, or edited. */
-export function QueuedView({ message }: QueuedViewProps) {
-  const { client } = usePage()
-  const { session, compose } = useSessionScreen()
-  const { isBusy, problem, run } = useAction()
-  const { clientKey, content, mode, id } = message
-  const takenBack = () => client.sessions.takeBack(session.id, clientKey)
-  const takeBack = (): Promise<boolean> => run(takenBack)
-  /** The answer has all of it; the page keeps long texts cut, and no pictures. */
-  const edit = (): Promise<boolean> => run(async () => compose((await takenBack()).content))
+/** A message that the model has not got yet: one that the log has can be taken back, or edited. */
+export function QueuedView({ item }: { readonly item: TailItem }) {
+  const { id, content } = 'queued' in item ? item.queued : { id: item.sending.key, content: item.sending.content }
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
   return (
     <div class="message is-queued">
       <span class="mark" aria-hidden="true">
         ›
       </span>
-      <MessageContent id={id} content={content} />
+      <MessageContent id={id} content={blocks} />
       <div class="queued-actions">
-        <span class="facts">{mode === 'steer' ? 'comes before the next step' : 'queued'}</span>
-        <button type="button" class="quiet" disabled={isBusy} onClick={edit}>
-          Edit
-        </button>
-        <button type="button" class="quiet" disabled={isBusy} onClick={takeBack}>
-          Take back
-        </button>
-        {problem !== undefined && <span role="alert">{problem}</span>}
+        {'queued' in item ? <QueuedActions message={item.queued} /> : <SendingActions message={item.sending} />}
       </div>
     </div>
+  )
+}
+
+/** A message that the log does not have yet. One that could not be sent keeps its text. */
+function SendingActions({ message: { key, content, problem } }: { readonly message: OutboxMessage }) {
+  const { session, compose } = useSessionScreen()
+  if (problem === undefined) return <span class="facts">sending</span>
+  return (
+    <>
+      <span class="bad" role="alert">{`Not sent: ${problem}`}</span>
+      <button type="button" class="quiet" onClick={() => void session.sendAgain(key).catch(() => {})}>
+        Send again
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => {
+          session.dismiss(key)
+          compose(content)
+        }}
+      >
+        Edit
+      </button>
+    </>
   )
 }

@@ -3,6 +3,7 @@ import { Virtualizer, type VirtualizerHandle } from 'virtua'
 import { Link } from '../frame/link.tsx'
 import { useModel } from '../model/model.ts'
 import { itemAt, type RowItem } from '../model/row-items.ts'
+import { rowOfEntry } from '../model/row-of-entry.ts'
 import type { SessionModel } from '../model/session-model.ts'
 import { Guard } from '../parts/guard.tsx'
 import { flushSync, memo } from '../parts/react.ts'
@@ -212,20 +213,7 @@ function useMarkedRow(session: SessionModel, seq: number | undefined, isWhole: b
     if (seq === undefined) return setMarked(undefined)
     const { rows } = session.state.view
     const first = rows.at(0)
-    if (isWhole || (first && first.seq <= seq)) setMarked(rowOfEntry(session, seq))
+    if (isWhole || (first && first.seq <= seq)) setMarked(rowOfEntry(rows, seq))
   }, [seq, isWhole, session])
   return marked
-}
-
-/** The row that an entry is shown in: that of the call whose result it is, else the last that begins with it or before it. */
-function rowOfEntry(session: SessionModel, seq: number): number {
-  const { rows } = session.state.view
-  let at = rows.length - 1
-  while (at > 0 && rows.at(at)!.seq > seq) at--
-  for (let i = at; i >= 0 && i > at - 50; i--) {
-    const row = rows.at(i)!
-    if (row.kind === 'call' && (row.result?.seq === seq || row.started?.seq === seq)) return i
-  }
-  while (at > 0 && rows.at(at)!.seq === seq && rows.at(at - 1)!.seq === seq) at--
-  return at
 }
