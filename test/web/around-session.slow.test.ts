@@ -247,6 +247,9 @@ inBrowser('around a session', (browser) => {
     const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
     const page = await openSession(browser(), served, 's', phone)
     const field = page.getByRole('textbox', { name: 'Message' })
+    await page.getByRole('button', { name: 'More about this' }).last().tap()
+    await page.getByRole('menuitem', { name: 'Copy link' }).waitFor()
+    await page.keyboard.press('Escape')
     await field.tap()
     await page.keyboard.type('One')
     await page.keyboard.press('Enter')

@@ -22,6 +22,10 @@ inBrowser('hostile content', (browser) => {
     await visit(page, `${url}/s/hostile`)
     await readThrough(page)
     for (const part of ['log', 'files']) await visit(page, `${url}/s/hostile/${part}`)
+    // As names of files too, and as what was changed in them.
+    const files = page.locator('.file-review')
+    await files.first().locator('.diff-line').first().waitFor()
+    expect(await files.count()).toBeGreaterThan(200)
     await visit(page, `${url}/s/waiting`)
     expect(await page.evaluate(() => (globalThis as unknown as { hits: string[] }).hits)).toEqual([])
     expect(outside).toEqual([])
@@ -40,7 +44,12 @@ async function served() {
     ...texts.map((text, i) => ({ thinking: text, text, calls: [call(`d${i}`, 'look', { text })] })),
     texts[0]!,
   ]
-  const look = tool('look', { execute: async (_, { callId }) => results.get(callId) ?? some(0) })
+  const look = tool('look', {
+    execute: async (_, { callId }) => {
+      const text = results.get(callId)
+      return text === undefined ? some(0) : { output: text, details: { diff: diffOf(text) } }
+    },
+  })
   const publish = tool('publish', { gated: true })
   const list = hostileTexts.map((text, i) => ({
     ...{ name: text, id: text, description: text, title: text, path: text, model: text, provider: text },
@@ -89,6 +98,12 @@ async function served() {
   for (const [i, title] of hostileTexts.slice(0, 40).entries())
     await send('POST', '/v1/sessions', { id: `s${i}`, title })
   return started
+}
+
+/** A change of a file whose name and lines are this text. */
+const diffOf = (text: string): string => {
+  const line = text.replace(/[\t\r\n]+/g, ' ')
+  return `--- ${line}\n+++ ${line}\n@@ -1,1 +1,1 @@\n-${line}\n+${line} ${line}`
 }
 
 /** Notes what runs, and each request that leaves the server of the page. */

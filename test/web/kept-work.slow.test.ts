@@ -91,6 +91,24 @@ inBrowser('what a person has under way', (browser) => {
     await page.getByRole('feed').getByText('Then not.').waitFor()
   })
 
+  test('WB139 a card that waits stays as it is while it is out of sight', async () => {
+    const { model, ...served } = await serveLed({ tools: { ask: tool('ask', { gated: true }) } })
+    const turns = Array.from({ length: 40 }, (_, i) => [
+      turn(`u${i}`, 'user', text(`Question ${i}`)),
+      turn(`a${i}`, 'assistant', text('word '.repeat(400))),
+    ])
+    await writeSession(served.store, 's', turns.flat())
+    const page = await openSession(browser(), served, 's')
+    await write(page, 'Ask')
+    model.reply('Wait.', [call('c1', 'ask', { text: 'a' })])
+    const reasons = page.locator('.card .why-asked')
+    await reasons.locator('summary').click()
+    const feed = page.getByRole('feed')
+    await feed.evaluate((view) => view.scrollTo({ top: 0 }))
+    await feed.getByText('Question 0').waitFor()
+    expect(await reasons.getAttribute('open')).not.toBeNull()
+  })
+
   test('WB139 a first read that the server fails is tried again, and one that fails for long is told', async () => {
     const served = await serveLed()
     await writeSession(served.store, 's', [turn('u1', 'user', text('Begin')), turn('a1', 'assistant', text('Begun.'))])

@@ -67,8 +67,8 @@ inBrowser('the past, links and the log', (browser) => {
     await page.reload()
     await page.locator('[data-marked=true]').waitFor()
     const feed = page.getByRole('feed')
-    await feed.hover()
-    await page.mouse.wheel(0, 3000)
+    await page.waitForTimeout(500) // it stands in its place
+    await feed.evaluate((view) => view.scrollBy(0, 3000))
     await eventually(() => page.locator('[data-marked=true]').count()).toBe(0)
     const inSight = (): Promise<string> =>
       feed.evaluate((view) => {
@@ -76,7 +76,7 @@ inBrowser('the past, links and the log', (browser) => {
         const slots = [...view.querySelectorAll<HTMLElement>('.slot')]
         return slots.find((one) => one.getBoundingClientRect().bottom > top + 5)!.dataset.key!
       })
-    await page.waitForTimeout(300) // the wheel has stopped
+    await page.waitForTimeout(300)
     const before = await inSight()
     letGo()
     await eventually(() => feed.evaluate((view) => view.scrollHeight > 30_000)).toBe(true)
