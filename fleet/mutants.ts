@@ -55,8 +55,8 @@ export const mutants: readonly Mutant[] = [
       { file: 'durable/run-session.ts', find: 'if (summary.isHeld) return lookAgain()', replace: '' },
       {
         file: 'durable/run-session.ts',
-        find: 'if (!attention || (',
-        replace: 'if ((!attention && !summary.isHeld) || (',
+        find: 'const hasReason = attention && !(',
+        replace: 'const hasReason = (attention || summary.isHeld) && !(',
       },
       { file: 'durable/run-session.ts', find: '{ leaseMs, clock,', replace: '{ leaseMs, takeOver: true, clock,' },
     ],

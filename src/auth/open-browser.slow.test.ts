@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('with a browser that notes what it 
       import { openBrowser } from ${module}
       await openBrowser(process.argv[1]).then(() => console.log('opened'), (error) => console.log(error.message))`
     const args = ['--input-type=module', '--eval', code, url]
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PATH: folder }, cwd: folder })
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PATH: folder }, cwd: '/' })
     return stdout.trim()
   }
 })

@@ -18,11 +18,11 @@ beforeAll(async () => {
   desk.write('../home/history.jsonl', history.map((entry) => `${JSON.stringify(entry(desk.cwd))}\n`).join(''))
   desk.write('my shot.png', '')
   writeFileSync(join(desk.cwd, 'my shot.png'), png)
-  program('editor', `stat -c %a "$1" > modes; echo "$1" > path; printf 'more' >> "$1"`)
-  program('xclip', `exec cat '${join(desk.cwd, 'my shot.png')}'`)
+  program(desk.cwd, 'editor', `stat -c %a "$1" > modes; echo "$1" > path; printf 'more' >> "$1"`)
+  program(desk.home, 'xclip', `exec cat '${join(desk.cwd, 'my shot.png')}'`)
   const env = {
     EDITOR: join(desk.cwd, 'editor'),
-    PATH: `${desk.cwd}:${desk.env.PATH}`,
+    PATH: `${desk.home}:${desk.env.PATH}`, // not of the project, where nothing is found by its name
     WAYLAND_DISPLAY: '',
     TERM_PROGRAM: 'vscode',
   }
@@ -39,9 +39,9 @@ const png = Buffer.from(
   'base64',
 )
 
-function program(name: string, line: string): void {
-  writeFileSync(join(desk.cwd, name), `#!/bin/sh\n${line}\n`)
-  chmodSync(join(desk.cwd, name), 0o700)
+function program(folder: string, name: string, line: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${line}\n`)
+  chmodSync(join(folder, name), 0o700)
 }
 
 /** Types, and waits until the input has this text. */
