@@ -81,8 +81,8 @@ interface SelectOption {
 const modes = [
   { value: 'ask', name: 'Ask', description: 'Asks before anything that could do harm' },
   { value: 'plan', name: 'Plan', description: 'Reads only, and changes nothing' },
-  { value: 'allowlist', name: 'Allowlist', description: 'Does what rules allow, and refuses all else' },
-  { value: 'yolo', name: 'Yolo', description: 'Asks only before what cannot be undone' },
+  { value: 'allowlist', name: 'Allowlist', description: 'Does what rules allow, and asks before anything else' },
+  { value: 'yolo', name: 'Yolo', description: 'Asks only before what your rules or protected files demand' },
 ] as const
 
 const levels: readonly SelectOption[] = [

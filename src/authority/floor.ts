@@ -93,7 +93,7 @@ function whyUncertain(call: JudgedCall, context: DecisionContext, found: Decisio
   const { rules } = context
   const isHiding = hidesFiles(call, context, found)
   const doubt = rules.possibleMatch(call, isHiding ? 'fs.read' : undefined)
-  if (!doubt) return isHiding ? whyHistory(call, context) : undefined
+  if (!doubt) return whyHistory(call, context)
   const unknown =
     call.shell && !call.shell.isWhole ? 'the line could not be read whole' : 'it does not say what it is about'
   return `${unknown}, so it is not known whether "${doubt.text}" (${doubt.layer}) applies`

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
+<<<<<<< HEAD
 import type { SessionQuery } from '../../src/core/store.ts'
+=======
+import type { Provider } from '../../src/core/provider.ts'
+>>>>>>> page
 import { createAgent } from '../../src/create-agent.ts'
 import { createFleet } from '../../src/durable/create-fleet.ts'
 import type { KindRequest } from '../../src/durable/fleet.ts'
 import { openSession } from '../../src/sessions/session.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
+import { spawn } from '../../src/tools/spawn.ts'
 import { fleetKit, gate } from './fleet-kit.ts'
 
 test('FL01 a message makes a session of its kind and tenant, and a worker answers it', async () => {
@@ -114,6 +119,50 @@ test('FL06 a session that waits for an approval has no job and no memory, and an
   expect((await said('s')).at(-1)).toBe('assistant: Deployed.')
   expect(await all(front.pending())).toEqual([])
 })
+
+test.each(['while another sub-agent still works', 'when nothing works any more'])(
+  'FL06 the answer to a sub-agent that comes %s continues its root',
+  async (when) => {
+    const authority = () => createAuthority({ mode: 'ask', answerSecret: new Uint8Array(32).fill(7) })
+    const slow = gate()
+    const spawns = [call('1', 'spawn', { task: 'ask first' }), call('2', 'spawn', { task: 'be slow' })]
+    const scripts = {
+      Begin: scripted(spawns, 'Both are done.'),
+      'ask first': scripted([call('c1', 'deploy')], 'Deployed.'),
+      'be slow': scripted([call('w', 'wait')], 'Slow is done.'),
+    }
+    const provider: Provider = {
+      ...scripts.Begin,
+      stream(request, signal) {
+        const said = JSON.stringify(request)
+        return Object.entries(scripts)
+          .find(([task]) => said.includes(task))![1]
+          .stream(request, signal)
+      },
+    }
+    const tools = {
+      deploy: tool('deploy', async () => 'done', { effects: ['exec'] }),
+      wait: { ...tool('wait', () => slow.opened.then(() => 'waited')), gated: false },
+      spawn: { ...spawn, gated: false },
+    }
+    const coder = ({ session }: KindRequest) => createAgent({ provider, session, tools, authority: authority() })
+    const { fleet, store, until, said } = fleetKit({ kinds: { coder }, authorityFor: async () => authority() })
+    fleet.work()
+    await fleet.send('s', { kind: 'coder', prompt: 'Begin' })
+    const is = (id: string, status: string) => until(async () => (await store.find(id))?.status === status)
+    const answer = () => fleet.answer('s/1', 'c1', { decision: 'allow', by: 'ann' })
+    await is('s/1', 'waiting')
+    if (when.startsWith('while')) await answer()
+    slow.open()
+    await is('s/2', 'idle')
+    if (!when.startsWith('while')) {
+      await is('s', 'waiting')
+      await answer()
+    }
+    await is('s', 'idle')
+    expect((await said('s')).at(-1)).toBe('assistant: Both are done.')
+  },
+)
 
 test('FL07 pending reads sessions by pages, as many as its reader wants', async () => {
   const ask = tool('ask', async (_input, ctx) => ctx.suspend('a question'))
