@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
+import { rootOf } from '../sessions/family.ts'
 import { isInterrupted, needsRun } from '../sessions/needs-run.ts'
 
 interface ReconcilerOptions {
@@ -130,7 +131,7 @@ export class Reconciler {
     for (const [id, { look }] of this.#hopeless) if (this.#looks - look >= recheckAfter) this.#hopeless.delete(id)
     for (let pages = 0, woken = 0; pages < maxPages && woken < maxWakes && !this.#isStopped; pages++) {
       const cursor = this.#cursor !== undefined && { cursor: this.#cursor }
-      const page = await store.list({ attention: true, parent: null, limit: pageSize, ...cursor })
+      const page = await store.list({ attention: true, limit: pageSize, ...cursor })
       const areWoken = await Promise.all(page.sessions.map((summary) => this.#see(summary)))
       woken += areWoken.filter(Boolean).length
       this.#cursor = page.next
@@ -142,8 +143,10 @@ export class Reconciler {
   }
 
   /** Whether the session was woken. */
-  async #see(summary: SessionSummary): Promise<boolean> {
+  async #see(found: SessionSummary): Promise<boolean> {
     const { store, isOwn, wake } = this.#options
+    const summary = found.parent === undefined ? found : await this.#rootOfAnswered(found)
+    if (!summary) return false
     const known = `${summary.head} ${summary.attention}`
     if (isInterrupted(summary)) return isOwn(summary) && this.#wakeInterrupted(summary)
     if (!isOwn(summary) || this.#hopeless.get(summary.id)?.known === known) return false
@@ -151,9 +154,16 @@ export class Reconciler {
       this.#new.add(`${summary.id} ${known}`)
       return false
     }
-    const isNeeded = await needsRun(store, summary)
+    const isNeeded = summary !== found || (await needsRun(store, summary))
     if (isNeeded) await wake(summary)
     else this.#hopeless.set(summary.id, { known, look: this.#looks })
     return isNeeded
+  }
+
+  /** Only its root continues a sub-agent, and its own summary does not tell of the answer. */
+  async #rootOfAnswered(found: SessionSummary): Promise<SessionSummary | undefined> {
+    if (found.attention !== 'answered') return undefined
+    const root = await rootOf(this.#options.store, found)
+    return root.parent === undefined && !root.isHeld ? root : undefined
   }
 }

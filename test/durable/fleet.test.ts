@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
-<<<<<<< HEAD
-import type { SessionQuery } from '../../src/core/store.ts'
-=======
 import type { Provider } from '../../src/core/provider.ts'
->>>>>>> page
+import type { SessionQuery } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createFleet } from '../../src/durable/create-fleet.ts'
 import type { KindRequest } from '../../src/durable/fleet.ts'
-import { openSession } from '../../src/sessions/session.ts'
+import { loadSession, openSession } from '../../src/sessions/session.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import { spawn } from '../../src/tools/spawn.ts'
 import { fleetKit, gate } from './fleet-kit.ts'
@@ -120,7 +117,7 @@ test('FL06 a session that waits for an approval has no job and no memory, and an
   expect(await all(front.pending())).toEqual([])
 })
 
-test.each(['while another sub-agent still works', 'when nothing works any more'])(
+test.each(['while another sub-agent still works', 'when nothing works any more', 'without a wake'])(
   'FL06 the answer to a sub-agent that comes %s continues its root',
   async (when) => {
     const authority = () => createAuthority({ mode: 'ask', answerSecret: new Uint8Array(32).fill(7) })
@@ -146,7 +143,7 @@ test.each(['while another sub-agent still works', 'when nothing works any more']
       spawn: { ...spawn, gated: false },
     }
     const coder = ({ session }: KindRequest) => createAgent({ provider, session, tools, authority: authority() })
-    const { fleet, store, until, said } = fleetKit({ kinds: { coder }, authorityFor: async () => authority() })
+    const { fleet, store, clock, until, said } = fleetKit({ kinds: { coder }, authorityFor: async () => authority() })
     fleet.work()
     await fleet.send('s', { kind: 'coder', prompt: 'Begin' })
     const is = (id: string, status: string) => until(async () => (await store.find(id))?.status === status)
@@ -155,9 +152,11 @@ test.each(['while another sub-agent still works', 'when nothing works any more']
     if (when.startsWith('while')) await answer()
     slow.open()
     await is('s/2', 'idle')
-    if (!when.startsWith('while')) {
-      await is('s', 'waiting')
-      await answer()
+    if (!when.startsWith('while')) await is('s', 'waiting')
+    if (when.startsWith('when')) await answer()
+    if (when.startsWith('without')) {
+      await authority().answer(await loadSession(store, 's/1'), 'c1', { decision: 'allow', by: 'ann' })
+      for (let i = 0; i < 15; i++) await clock.advance(1000)
     }
     await is('s', 'idle')
     expect((await said('s')).at(-1)).toBe('assistant: Both are done.')
