@@ -68,7 +68,7 @@ function partsOf(
     // The standard extensions come last, so their gates decide last. The authority comes before the embedder's extensions.
     extensions: [
       lazyTools(),
-      ...(skills ? [skills.extension] : []), // it only refuses calls, so a person is not asked about those
+      ...(skills ? [skills.extension] : []), // before the authority: a person is not asked about a call that skills refuse anyway
       ...(authority ? [authority.extension] : []),
       ...(mcp ? [mcp.extension] : []),
       ...extensions,
@@ -150,7 +150,7 @@ function narrowed(parent: LazyAuthority | undefined, own: Preset['authority']): 
 }
 
 /** The authority for a child. One of the parent is not closed when the child ends. */
-function sharedAuthority(
+function borrowedAuthority(
   authority: LazyAuthority | undefined,
   parent: LazyAuthority | undefined,
 ): LazyAuthority | undefined {
@@ -168,11 +168,11 @@ function childParts(
   const merged: AgentOptions = { ...options, ...own }
   checkOptions(merged)
   const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
-  const authority = sharedAuthority(narrowed(parent.authority, own.authority), parent.authority)
+  const authority = borrowedAuthority(narrowed(parent.authority, own.authority), parent.authority)
   // The skills of a parent always apply to its children too.
-  const skills = own.skills ? lazySkills(own.skills) : parent.skills && withShared(parent.skills)
+  const skills = own.skills ? lazySkills(own.skills) : parent.skills && withBorrowed(parent.skills)
   // One process per server: a child without servers of its own uses its parent's connections.
-  const mcp = own.mcpServers ? lazyMcp(merged) : parent.mcp && withShared(parent.mcp)
+  const mcp = own.mcpServers ? lazyMcp(merged) : parent.mcp && withBorrowed(parent.mcp)
   const parts = partsOf({ ...merged, extensions: inherited }, authority, skills, mcp)
   const { provider, extensions, childParts, interact } = parts
   const { name, system, tools, behavior, hooks } = own
@@ -193,14 +193,18 @@ function childParts(
 /** Parts of a preset that need extensions of the child's own. */
 const ownParts = ['mcpServers', 'extensions', 'authority', 'skills'] as const
 
-const withShared = <T extends { readonly extension: Extension }>(lazy: T): T => ({
+const withBorrowed = <T extends { readonly extension: Extension }>(lazy: T): T => ({
   ...lazy,
   extension: borrowed(lazy.extension),
 })
 
 /** An extension of the parent, which warms it up and disposes of it itself. */
 function borrowed(extension: Extension): Extension {
-  return { name: extension.name, start: (run, hooks) => extension.start?.(run, hooks) }
+  return {
+    name: extension.name,
+    start: (run, hooks) => extension.start?.(run, hooks),
+    stateEntries: (run) => extension.stateEntries?.(run) ?? [],
+  }
 }
 
 const known: Record<keyof AgentOptions, 'object' | 'string' | 'boolean' | 'function' | 'list'> = {

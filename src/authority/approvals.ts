@@ -110,7 +110,7 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     if (verdicts.status !== 'answered') {
       const request = { ...permissionRequired(kind, verdicts.correlationId ?? run.newId()), payload }
       ctx.halt = { reason: 'permission-required', digest: asked.digest, request, signature: signatureOf(key) }
-      return asked
+      return { decision: asked.decision }
     }
     const { by, answers } = verdicts
     const rememberAll = async (): Promise<void> => {
@@ -125,7 +125,7 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     return { ...allowedBy(by, answer, asked), remember: () => remember(asked, answer, by) }
   }
 
-  /** Denies a call that cannot work without asking, unless the error reveals files the model may not read without an approval. */
+  /** Denies, without asking a person, a call that would fail, unless its error reveals files the model may not read unasked. */
   async function denyEarly(
     ctx: Gate,
     { tool, call }: Pick<CallToApprove, 'tool' | 'call'>,

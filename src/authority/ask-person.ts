@@ -29,7 +29,7 @@ export interface QuestionedCall {
   readonly input: Gate['input']
   readonly parentCallId?: string
   readonly origin: ToolOrigin
-  /** What a person may choose. A scope that is not among it counts as `once`. */
+  /** What a person may choose. A scope that is not among them counts as `once`. */
   readonly choices: readonly ApprovalOption[]
   /** How many edits it has that can be decided about one by one. */
   readonly edits: number
@@ -153,8 +153,8 @@ export async function whyInvalid(
 }
 
 /**
- * The extent of an answer, as signed and logged. Defaults: once, where it was proposed to run, all edits. An answer
- * that denies an edit counts for its call only.
+ * The extent of an answer, as signed and logged. Missing fields mean: scope `once`, the place that was proposed, all edits
+ * allowed. An answer that denies an edit counts for its call only.
  */
 export function extentOf({ scope = 'once', where, edits, rule }: ApprovalExtent): StoredExtent {
   const isPartial = edits?.some(isDenied) === true
@@ -174,7 +174,7 @@ function fromLog({ calls }: Question, entry: EntryOf<'approval_answered'>): Verd
   return { status: 'answered', by, answers: new Map([[callId, loggedAnswer(entry, choices)]]) }
 }
 
-/** An answer in the log, as far as it is offered. */
+/** The answer in a log entry, reduced to what the question offered. */
 export function loggedAnswer(
   answer: StoredExtent & Pick<Answer, 'decision'>,
   choices: readonly ApprovalOption[],
@@ -236,7 +236,7 @@ function answerFor(kind: Question['kind'], { callId, choices }: QuestionedCall, 
 const callVerdict = (verdict: 'allow' | 'deny' | CallVerdict = 'deny'): CallVerdict =>
   typeof verdict === 'object' ? verdict : { decision: verdict }
 
-/** An answer without a scope counts for the session where that may be offered, but not in stages and not from `yolo`. */
+/** The scope of a plain `true`: the session where that may be offered, but once in stages and from `yolo`. */
 function plainYes(kind: Question['kind'], by: string | undefined): ApprovalScope {
   return kind === 'Approve' && by !== 'yolo' ? 'session' : 'once'
 }
@@ -269,7 +269,7 @@ async function logAnswer(
   const { decision, expiresAt } = answer
   const known = run.log.transcript.approvals.get(callId)
   if (known?.type !== 'approval_requested' || known.digest !== digest) return
-  // The log does not keep when a grant ends: an answer that is read from it again makes no grant that would not end.
+  // The log does not keep `expiresAt`. With a wider scope, an answer read from it would make a grant without an end.
   const extent = extentOf(expiresAt === undefined ? answer : { ...answer, scope: 'once' })
   const signed = decision === 'allow' && {
     ...extent,

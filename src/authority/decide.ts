@@ -2,7 +2,7 @@ import type { DecidedBy, Decision } from '../core/authority.ts'
 import type { DecisionContext } from './decision-context.ts'
 import { floorOf } from './floor.ts'
 import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from './judged-call.ts'
-import { granted, hasSandbox, placed, runsCommands, whyNotConfined, whyUnconfined } from './placement.ts'
+import { granted, hasSandbox, runsCommands, whyNotConfined, whyUnconfined, withConfinement } from './placement.ts'
 import { isWorkspaceReading, needsNoPermission } from './reading-line.ts'
 import type { Rule } from './rules/rules.ts'
 
@@ -19,7 +19,7 @@ export function decide(call: JudgedCall, context: DecisionContext): Decision {
     allowedByGrantOrRule(call, context) ??
     decidedByMode(call, context)
   const safe = askedWithoutSandbox(call, context, found) ?? found
-  return placed(call, context, floorOf(call, context, safe) ?? safe)
+  return withConfinement(call, context, floorOf(call, context, safe) ?? safe)
 }
 
 /** Denials that nothing overrides: deny rules, then the mode `plan`. */

@@ -134,8 +134,8 @@ export function createGate(
     const wanted = runsCommands(call) ? (decision.confinement ?? 'outside') : undefined
     const grant = grants.find(grantIdentity(call, scope, wanted))
     if (!grant) return authority.judge(call, scope)
-    if (grant.rule !== undefined && !scope.obeyedFiles)
-      return currentDecision(call, { ...scope, obeyedFiles: await presentFiles(boundFiles(call), workspace) })
+    if (grant.rule !== undefined && !scope.existingBoundFiles)
+      return currentDecision(call, { ...scope, existingBoundFiles: await presentFiles(boundFiles(call), workspace) })
     if (!grant.bound) return decision
     const now = await digestsOf(Object.keys(grant.bound), workspace)
     if (Object.entries(grant.bound).every(([path, digest]) => now[path] === digest)) return decision

@@ -7,7 +7,7 @@ import { isReadingLine } from './reading-line.ts'
 import { protection } from './rules/protected-paths.ts'
 
 /** Adds what the commands of the call can reach. Decided last; does not affect whether the call may run. */
-export function placed(call: JudgedCall, context: DecisionContext, decision: Decision): Decision {
+export function withConfinement(call: JudgedCall, context: DecisionContext, decision: Decision): Decision {
   if (decision.verdict === 'deny' || decision.confinement !== undefined) return decision
   const confinement = confinedTo(call, context, reachOf(call, context, decision))
   return confinement ? { ...decision, confinement } : decision

@@ -2,7 +2,7 @@ import { type Cancellation, stoppedWaiting } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 
 /** Work that the timer can give up on. */
-interface Cancellable {
+export interface Cancellable {
   cancel(reason: unknown): void
 }
 

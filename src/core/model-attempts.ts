@@ -123,7 +123,7 @@ export class Draft implements OpenReply {
 
   /** Whether the usage of the present attempt is counted elsewhere: the error reported it, or an extension counts it. */
   get isUsageRecorded(): boolean {
-    return this.#hasReportedUsage || this.#run.progress.isMetered
+    return this.#hasReportedUsage || this.#run.progress.areFailuresCounted
   }
 
   async logDiscardedUsage(): Promise<void> {

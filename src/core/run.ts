@@ -116,7 +116,7 @@ export interface RunProgress {
   /** Turns in a row in which no call had readable arguments. */
   unreadableTurns: number
   /** An extension counts the requests that end without a reply. */
-  isMetered: boolean
+  areFailuresCounted: boolean
   /** What the run waits for before it ends: children, and work of extensions that still writes to the log. */
   readonly pending: Set<Promise<unknown>>
   /** The loop and all pending work have ended. Only the last entries and the hooks at the end of the run are still to come. */
@@ -264,7 +264,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
       firstTokenAt: undefined,
       openReply: undefined,
       unreadableTurns: 0,
-      isMetered: false,
+      areFailuresCounted: false,
       pending: new Set(),
       isOver: false,
     },

@@ -101,7 +101,7 @@ async function recordFailed(
   error: unknown,
 ): Promise<void> {
   const { log, cancellation, progress } = run
-  if (progress.isMetered || log.isBroken || cancellation.reason instanceof LeaseLostError) return
+  if (progress.areFailuresCounted || log.isBroken || cancellation.reason instanceof LeaseLostError) return
   const reported = (error as { usage?: unknown } | null)?.usage
   const { text, thinking, args, promptUsage } = streamed
   const hasBegun = text + thinking + args !== '' || promptUsage !== undefined

@@ -17,7 +17,7 @@ export function parseArguments(given: unknown, wasCut: boolean, schema?: JsonSch
   if (given.trim() === '') return { input: {} }
   const parsed = parseObjectText(given, schema)
   if (parsed.problem !== undefined) return unreadable(given, parsed.problem)
-  return parsed.isJson && parsed.isComplete
+  return parsed.isJson && parsed.isLossless
     ? { input: parsed.value }
     : { input: parsed.value, raw: given.toWellFormed() }
 }
@@ -59,7 +59,7 @@ export type ObjectText =
        * The text can be restored from the value: all numbers are written as JavaScript writes them. Otherwise `raw` is
        * kept, because a string property needs `3.10`, not `3.1`.
        */
-      readonly isComplete: boolean
+      readonly isLossless: boolean
       readonly problem?: undefined
     }
   | { readonly problem: string }
@@ -71,11 +71,11 @@ export function parseObjectText(text: string, schema?: JsonSchema): ObjectText {
     return { problem: `expected a JSON object, got ${typeName(parsed)}` }
   // If writing the value gives the same text, nothing was lost: no digit, no duplicate property.
   if (isRecord(parsed) && !flawOf(parsed) && JSON.stringify(parsed) === text)
-    return { value: parsed, sources: new Map(), isJson: true, isComplete: true }
+    return { value: parsed, sources: new Map(), isJson: true, isLossless: true }
   try {
     const { value, sources, hasOtherNotation } = parseWrappedJson(text, schema)
     if (!isRecord(value)) return { problem: `expected a JSON object, got ${typeName(value)}` }
-    return { value, sources, isJson: isRecord(parsed), isComplete: !hasOtherNotation }
+    return { value, sources, isJson: isRecord(parsed), isLossless: !hasOtherNotation }
   } catch (error) {
     return { problem: messageOf(error) }
   }

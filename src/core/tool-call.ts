@@ -100,10 +100,10 @@ async function executeUnwrapped(
   }
   let result: NormalizedResult
   try {
-    // Only the tool, with the conversion of its input and result. The entries of the call are written outside of this block: a
+    // This block has only the tool and the conversion of its input and result. The entries of the call are written outside of this block: a
     // log that cannot be written must not be taken for a tool error.
     const input = prepared.parsed ?? copyJson(callInfo.input)
-    const work = tool.execute(decided(input, gateResult.editDecisions) as typeof callInfo.input, context)
+    const work = tool.execute(inputWithDecisions(input, gateResult.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
     if (hasChildrenToEnd(context, timer, { error })) await endChildren(run, context)
@@ -116,9 +116,9 @@ async function executeUnwrapped(
 }
 
 /** The input of a tool, parsed or not, with the decisions of a person about its edits, if there are any. */
-function decided(input: unknown, decisions: readonly EditDecision[] | undefined): unknown {
+function inputWithDecisions(input: unknown, decisions: readonly EditDecision[] | undefined): unknown {
   if (!decisions) return input
-  if (input instanceof Parsed) return new Parsed(decided(input.value, decisions))
+  if (input instanceof Parsed) return new Parsed(inputWithDecisions(input.value, decisions))
   return withEditDecisions(input as object, decisions)
 }
 
@@ -151,13 +151,14 @@ async function extraFieldsFor(
 ): Promise<object | undefined> {
   try {
     const extra = tool.before?.(copyJson(input), context)
-    return extra && ((await context.within(limitMs, extra)) as object)
+    // The limit is for these fields: the call itself goes on.
+    return extra && ((await context.within(limitMs, extra, { cancel() {} })) as object)
   } catch {
     return undefined
   }
 }
 
-/** The input was refused: before the tool ran or, by an async schema, as it began. */
+/** The schema refused the input: before the tool ran or, if the schema is async, when the tool began. */
 async function answerInvalid(run: Run, { call, callInfo }: PreparedCall, error: string): Promise<CallResult> {
   await run.hooks.tell('validation:reject', { ...callInfo, error })
   return logResult(run, call, `Validation error: ${error}`, 'invalid')

@@ -1,5 +1,5 @@
 import type { ResolvedBehavior } from './behavior.ts'
-import { CallTimer } from './call-timer.ts'
+import { CallTimer, type Cancellable } from './call-timer.ts'
 import { Cancellation } from './cancellation.ts'
 import {
   type Confinement,
@@ -214,11 +214,11 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Waits for a part of this call, such as `tool.before`, under a time limit of its own. */
-  async within<T>(limitMs: number, work: PromiseLike<T>): Promise<T> {
+  /** Waits for a part of this call under a time limit of its own, which cancels `cancelled`. */
+  async within<T>(limitMs: number, work: PromiseLike<T>, cancelled: Cancellable = this): Promise<T> {
     const timer = new CallTimer(this.#run.clock, this.cancellation)
     try {
-      return (await timer.wait(work, limitMs, this)) as T
+      return (await timer.wait(work, limitMs, cancelled)) as T
     } finally {
       timer.close()
     }

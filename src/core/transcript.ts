@@ -33,12 +33,12 @@ export class Transcript {
   isRunActive = false
   /** The keys of all messages, or of the latest ones. */
   readonly clientKeys = new Set<string>()
-  /** Tells whether a key may be that of an older message; only the log knows. */
+  /** Whether an older message may have this key. A yes may be wrong; the log then asks the store. */
   olderKeys: { mayHave(key: string): boolean } | undefined
   /** The `from` of the latest checkpoint; 0 without one. */
   checkpointFrom = 0
-  /** The entry of the checkpoint that this transcript was opened from. `adopt` is called when that entry is applied. */
-  openedFrom: { readonly seq: number; readonly adopt: () => void } | undefined
+  /** The checkpoint that this transcript was opened from. When its entry is applied, `takeState` takes over the stored state. */
+  openedFrom: { readonly seq: number; readonly takeState: () => void } | undefined
   readonly #list = new TurnList()
   readonly #touched = new TouchedFiles()
   #open: OpenTurn | undefined
@@ -245,7 +245,7 @@ export class Transcript {
       case 'checkpoint':
         this.checkpointFrom = entry.from
         this.#list.hasNewKept = false
-        if (this.openedFrom?.seq === entry.seq) this.openedFrom.adopt()
+        if (this.openedFrom?.seq === entry.seq) this.openedFrom.takeState()
         break
     }
   }

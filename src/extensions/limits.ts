@@ -23,7 +23,7 @@ export function limits(): Extension {
       await countEarlierCalls(run, account, tally)
       const guard = new Guard(run, account, tally)
       run.provider = guard.metered(run.provider)
-      run.progress.isMetered = true
+      run.progress.areFailuresCounted = true
       guards.set(run, guard)
       hooks.hook('turn:after', (turn) => guard.afterTurn(turn))
       hooks.hook('turn:next', (next) => guard.nextTurn(next))

@@ -12,7 +12,7 @@ export function standardExtensions(): Extension[] {
     ),
     // Before all that make model calls, because it decorates the provider: model calls of the other extensions count too
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limits()),
-    // request:prepare: tools are hidden before the others measure the request. It adds its gate with the first request, as the last one
+    // request:prepare: hides tools, before the others measure the request. With the first request it adds its gate, which is the last one
     when(mayHideTools, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
     when(
       (run) => run.settings.behavior.elideStaleReads,
@@ -61,7 +61,7 @@ export function standardExtensions(): Extension[] {
       async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
     ),
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limitedCalls()),
-    // turn:next: first notes to the model; the final answer only if there are none
+    // turn:next: extensions with notes for the model come first. The final answer is requested only if none was added
     when(
       (run) => run.settings.behavior.toolOutputBudget !== undefined,
       async () => (await import('../extensions/tool-budgets.ts')).outputBudget(),

@@ -165,7 +165,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      if (outcome instanceof AgentError) throw outcome // only now: inside of the transaction it would undo a corrected expiry of the lease that is held
+      // After the commit: it may have corrected the expiry of the held lease, which an error inside would roll back.
+      if (outcome instanceof AgentError) throw outcome
       return outcome
     },
 

@@ -250,9 +250,9 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. Here `text` has one character for each byte, and
-  // `encodeAsFileText` makes such characters of the UTF-8 bytes of a text. If old_string has non-ASCII characters and is found,
-  // the place is UTF-8. An ASCII old_string does not tell how to encode non-ASCII characters of new_string.
+  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. Here each character of `text` is one byte of the file.
+  // `encodeAsFileText` encodes a text as UTF-8, with one character for each byte. So if an old_string with non-ASCII characters
+  // is found, that part of the file is UTF-8. An ASCII old_string does not tell how to encode non-ASCII characters of new_string.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',

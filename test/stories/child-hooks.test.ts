@@ -151,3 +151,18 @@ function family(preset: Preset = {}, lines: Record<string, Step[]> = {}, more: P
 }
 
 const taskOf = (messages: Parameters<typeof texts>[0]): string => texts(messages.slice(0, 1))[0]!.replace('user: ', '')
+
+test('a child with an authority of its own begins its runs with the state entries of the extensions of its parent', async () => {
+  const runs: string[] = []
+  const extension: NonNullable<AgentOptions['extensions']>[number] = {
+    name: 'first',
+    stateEntries({ log }) {
+      runs.push(log.id)
+      return []
+    },
+  }
+  const spawn = createSpawnTool({ presets: { own: { authority: { mode: 'yolo' } } } })
+  const provider = scripted([call('1', 'spawn', { task: 'help', preset: 'own' })], 'b', 'a')
+  await createAgent({ provider, tools: { spawn }, extensions: [extension] }).run({ prompt: 'go' })
+  expect(runs).toHaveLength(2)
+})

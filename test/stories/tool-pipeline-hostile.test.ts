@@ -159,6 +159,15 @@ describe('a handler that fails', () => {
     expect(seen).toEqual([undefined])
     expect(results[0]?.output).toBe('saved')
   })
+
+  test("a tool's own before() that never ends is given up at the time limit of the call, which goes on", async () => {
+    const save = tool('save', (_, { signal }) => (signal.aborted ? 'cancelled' : 'saved'), {
+      before: () => new Promise(() => {}),
+      timeoutMs: 20,
+    })
+    const { results } = await play([call('c1', 'save')], save)
+    expect(results[0]?.output).toBe('saved')
+  })
 })
 
 describe('abort around the start of a call', () => {

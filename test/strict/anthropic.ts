@@ -26,7 +26,7 @@ export function strictAnthropic({ bindsPrefix = false }: StrictAnthropicOptions 
     check({ path, headers, json }) {
       if (path !== '/v1/messages') throw refuse('Not Found', 404, 'not_found_error')
       checkHeaders(headers)
-      checkFields(json)
+      checkFields(json, headers)
       checkTools(json)
       const body = json as unknown as MessagesBody
       checkModel(body)
@@ -53,11 +53,14 @@ function checkHeaders(headers: StrictRequest['headers']): void {
 
 const fields = [
   ...['model', 'max_tokens', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'stream'],
-  ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata', 'service_tier', 'cache_control'],
+  ...['stop_sequences', 'metadata', 'service_tier', 'cache_control'],
 ]
+/** The newest version refuses them for every model. */
+const sampling = ['temperature', 'top_p', 'top_k']
 
-function checkFields(json: Json): void {
-  const extra = unknownField(json, fields)
+function checkFields(json: Json, headers: StrictRequest['headers']): void {
+  const known = headers['anthropic-version'] === '2023-06-01' ? [...fields, ...sampling] : fields
+  const extra = unknownField(json, known)
   if (extra !== undefined) throw refuse(`${extra}: Extra inputs are not permitted`)
   const { model, max_tokens: most, system } = json
   if (typeof model !== 'string') throw refuse('model: Field required')

@@ -14,15 +14,15 @@ export interface GrantPlace {
   /** The same with all links resolved. Default: the same. */
   readonly realProject?: string
   /** Those of `boundFiles` that exist: a grant with a rule covers the call only if it is bound to each. Default: none. */
-  readonly obeyedFiles?: readonly string[]
+  readonly existingBoundFiles?: readonly string[]
 }
 
 /** What a grant must cover to allow a call whose commands would run in this place. */
 export function grantIdentity(call: JudgedCall, at: GrantPlace, wanted: Placement | undefined): GrantIdentity {
-  const { sessionIds, project, realProject = project, obeyedFiles = [] } = at
+  const { sessionIds, project, realProject = project, existingBoundFiles = [] } = at
   const { tool, origin } = call
   const { key } = coveredCalls(call)
   const isCoveredBy = ({ rule = '', bound = {} }: Grant): boolean =>
-    obeyedFiles.every((path) => Object.hasOwn(bound, path)) && isCoveredByRule(rule, call)
+    existingBoundFiles.every((path) => Object.hasOwn(bound, path)) && isCoveredByRule(rule, call)
   return { tool, key, origin, sessionIds, project: realProject, wanted, isCoveredBy }
 }

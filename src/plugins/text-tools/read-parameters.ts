@@ -15,7 +15,7 @@ export function readParameters(body: string, nameIn?: 'json'): Parameters {
   return { text, read: text === '' ? nothing : parseObjectText(text) }
 }
 
-const nothing: ObjectText = { value: {}, sources: new Map(), isJson: true, isComplete: true }
+const nothing: ObjectText = { value: {}, sources: new Map(), isJson: true, isLossless: true }
 
 /** The parameters for the events of the stream: as written, or as JSON if the body also has the name. */
 export function parametersText(body: string, nameIn?: 'json'): string {

@@ -169,7 +169,7 @@ function callBlock(call: ScannedCall, around: WrittenCallData, { nameOf, idOf }:
   const [head, body, tail] = call.words
   const { text, read } = readParameters(body, call.nameIn)
   // The engine gets the text if it must refuse it, or see how a number was written.
-  const input = read.problem === undefined && read.isComplete ? read.value : text
+  const input = read.problem === undefined && read.isLossless ? read.value : text
   const isUsual = typeof input !== 'string' && head + body + tail === callText(name, jsonOf(input))
   const textTools: WrittenCallData = {
     ...(!isUsual && { name, words: [head.toWellFormed(), body.toWellFormed(), tail] as const }),

@@ -82,13 +82,14 @@ describe('the body for Anthropic', () => {
   })
 
   test.each([
-    ['claude-sonnet-4-5', { temperature: 0.2, top_p: 0.9, top_k: 5 }],
-    ['claude-opus-4-8', {}],
-    ['claude-sonnet-5', {}],
-    ['claude-fable-5', {}],
-  ])('has sampling for %s only if it takes it', async (model, expected) => {
+    ['claude-sonnet-4-5', '2023-06-01', { temperature: 0.2, top_p: 0.9, top_k: 5 }],
+    ['claude-sonnet-4-5', undefined, {}],
+    ['claude-opus-4-8', '2023-06-01', {}],
+    ['claude-sonnet-5', '2023-06-01', {}],
+    ['claude-fable-5', '2023-06-01', {}],
+  ])('has sampling for %s at version %s only if both take it', async (model, version, expected) => {
     const extraBodyParams = { temperature: 0.2, top_p: 0.9, top_k: 5 }
-    const { body } = await sent({ apiKey: 'key', extraBodyParams }, { model })
+    const { body } = await sent({ apiKey: 'key', extraBodyParams, ...(version && { version }) }, { model })
     const { temperature, top_p, top_k } = body
     expect(JSON.parse(JSON.stringify({ temperature, top_p, top_k }))).toEqual(expected)
   })

@@ -54,7 +54,8 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
         }
       },
       fields(wireFields, { model }) {
-        const fields = traitsOf(model).acceptsSampling ? wireFields : withoutSampling(wireFields)
+        const acceptsSampling = version < newestVersion && traitsOf(model).acceptsSampling
+        const fields = acceptsSampling ? wireFields : withoutSampling(wireFields)
         return contextManagement ? { ...fields, context_management: contextManagement } : fields
       },
     },
@@ -86,7 +87,7 @@ const ownHeaders = {
   'anthropic-version': 'version',
 }
 
-/** Newer models refuse a request with any of these fields. */
+/** Newer models refuse a request with any of these fields, and so does the newest version for every model. */
 function withoutSampling({ temperature: _, top_p: __, top_k: ___, ...fields }: Fields): Fields {
   return fields
 }

@@ -73,7 +73,11 @@ function blocksOf(item: Item): Blocks {
   const parts = item.parts.filter(({ text }) => text !== '')
   switch (kind) {
     case 'message':
-      return parts.map((part) => ({ type: 'text', text: part.text, ...own({ bound: messageData(raw, part) }) }))
+      return parts.map((part) => ({
+        type: 'text',
+        text: part.text,
+        ...providerDataOf({ bound: messageData(raw, part) }),
+      }))
     case 'reasoning':
       return thinkingOf(raw, parts)
     case 'function_call':
@@ -81,14 +85,20 @@ function blocksOf(item: Item): Blocks {
       const { id, name, namespace, caller, async: isAsync } = raw
       const data = { bound: { id }, namespace, caller, async: isAsync }
       return [
-        { type: 'tool_call', id: item.callId, name: String(name ?? ''), input: parts[0]?.text ?? '{}', ...own(data) },
+        {
+          type: 'tool_call',
+          id: item.callId,
+          name: String(name ?? ''),
+          input: parts[0]?.text ?? '{}',
+          ...providerDataOf(data),
+        },
       ]
     }
     case 'other':
       if (item.call)
         return [{ type: 'tool_call', id: item.callId, name: item.call.name, input: parts[0]?.text ?? '{}' }]
       // The service runs such an item itself and needs it back unchanged; an incomplete one is dropped.
-      return isDone ? [{ type: 'text', text: '', ...own({ block: raw }) }] : []
+      return isDone ? [{ type: 'text', text: '', ...providerDataOf({ block: raw }) }] : []
   }
 }
 
@@ -106,11 +116,11 @@ function thinkingOf({ id, encrypted_content }: RawItem, parts: readonly Part[]):
   // Services accept summaries back, but not the reasoning text.
   const isSummary = parts.every(({ kind }) => kind === 'summary_text')
   const lengths = isSummary ? parts.map((part) => part.text.length) : []
-  return [{ ...thought(text), ...own({ bound: { id, encrypted_content, lengths } }) }]
+  return [{ ...thought(text), ...providerDataOf({ bound: { id, encrypted_content, lengths } }) }]
 }
 
 /** The data to send back, without undefined fields. */
-function own(data: Record<string, unknown>): { providerData?: ProviderData } {
+function providerDataOf(data: Record<string, unknown>): { providerData?: ProviderData } {
   const kept = definedFields({ ...data, ...('bound' in data && { bound: definedFields(data.bound as object) }) })
   return kept ? withProviderData(wireName, kept) : {}
 }

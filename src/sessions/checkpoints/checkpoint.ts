@@ -129,12 +129,12 @@ function restore({ seq, from, state }: Checkpoint): Transcript {
   const { compaction, edits, hasInterrupted } = state.shown
   Object.assign(list, { before, kept, from })
   Object.assign(shown, { compactions: compaction ? [compaction] : [], edits: [...edits], hasInterrupted })
-  transcript.openedFrom = { seq, adopt: () => adopt(transcript, state) }
+  transcript.openedFrom = { seq, takeState: () => takeState(transcript, state) }
   return transcript
 }
 
 /** Replaces everything but the turns by the state of the checkpoint. */
-function adopt(transcript: Transcript, state: TranscriptState): void {
+function takeState(transcript: Transcript, state: TranscriptState): void {
   const { states, runs, labels, clientKeys } = transcript
   const { list, touched } = transcript.parts
   const { inbox, parked, crashes, rewoundAt, earliestRewind } = state

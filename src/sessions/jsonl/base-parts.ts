@@ -55,7 +55,7 @@ interface ShareOptions {
   readonly head: number
 }
 
-/** Gives a session without entries those of another one. They count from its first own entry on. */
+/** Gives a session without entries those of another one. They belong to it only once it has an entry of its own. */
 export async function shareEntries({ dir, id, base, head }: ShareOptions): Promise<void> {
   const [folder, original] = [join(dir, folderNameOf(id)), join(dir, folderNameOf(base))]
   refuseLink(original)
@@ -109,7 +109,7 @@ function endOfEntries(lines: OpenLines, entries: number): number {
   return findLine(lines, last, { seq: lines.first, offset: 0 }, end).offset
 }
 
-/** Whether the file is the one that was looked at, or a copy, and was not truncated by its writer: see `LogWriter`. */
+/** Whether `to` is a link to the open log, or a copy of it, with all shared bytes: its writer may truncate a partial write. */
 function isIntact({ fd, path }: OpenLines, to: string, bytes: number): boolean {
   const { dev, ino } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   const linked = withReadErrors(to, () => fs.statSync(to, { bigint: true, throwIfNoEntry: false }))

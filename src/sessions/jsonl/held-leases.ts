@@ -59,8 +59,8 @@ export class HeldLeases {
     return [...this.#held].map(([id, { epoch }]) => [id, epoch])
   }
 
-  /** The lease under which a fence lets its session be written. */
-  under({ epoch }: Fence, holder: string): HeldLease {
+  /** The lease that a fence names. Throws if this store no longer holds it. */
+  leaseOf({ epoch }: Fence, holder: string): HeldLease {
     const lease = this.#held.get(holder)
     if (lease?.epoch !== epoch) throw this.lost(holder)
     return lease
@@ -80,7 +80,7 @@ export class HeldLeases {
 
   /** The log of a child, opened by its first append. */
   async openChild(id: string, fence: Fence): Promise<LogWriter> {
-    const rootLease = this.under(fence, fence.holder ?? id)
+    const rootLease = this.leaseOf(fence, fence.holder ?? id)
     const opening = rootLease.opening.get(id) ?? this.#openChild(id, rootLease, fence)
     rootLease.opening.set(id, opening)
     try {
@@ -100,7 +100,7 @@ export class HeldLeases {
     try {
       failpoint('jsonl.child.afterOpen')
       if (!rootLease.log.isCurrent()) throw this.lost(holder)
-      // Before their leases are read: the taker writes lease.json, then removes the moved file.
+      // Checked before their leases are read: a taker writes lease.json first and removes the moved file after it.
       for (const session of lineageBelowHolder(this.#dir, id, fence)) refuseBeingReplaced(this.#folderOf(session))
       this.#refuseOtherWriters(id, fence)
       log.repairEnd()

@@ -234,7 +234,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
 
   async function append(id: string, { entries, originalEntries, blobs }: Appended, fence: Fence): Promise<void> {
     const { head, holder = id, parent, base } = fence
-    const lease = held.under(fence, holder)
+    const lease = held.leaseOf(fence, holder)
     const log = holder === id ? lease.log : (lease.children.get(id) ?? (await openChild(id, fence)))
     const name = folderNameOf(id)
     index.beginChange(name)

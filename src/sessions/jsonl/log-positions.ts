@@ -44,7 +44,7 @@ export function findLine(log: OpenLines, seq: number, low: LinePosition, high: L
   let [before, after] = [low, high]
   while (before.seq < seq && before.seq + 1 < after.seq) {
     if (after.offset - before.offset <= chunk) return lineWithin(log, seq, before, after)
-    const middle = (before.offset + after.offset) >> 1
+    const middle = Math.floor((before.offset + after.offset) / 2) // no `>> 1`, which ends at 2 GiB
     const found = lineNear(log, middle, before, after)
     if (found.seq <= before.seq || found.seq >= after.seq) throw misplaced(log, found)
     if (found.seq <= seq) before = found

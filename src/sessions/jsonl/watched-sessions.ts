@@ -8,7 +8,7 @@ import { logPath } from './log-file.ts'
 import { folderNameOf } from './session-folder.ts'
 import { changeFilesIn } from './summaries/change-file.ts'
 
-/** The most sessions that one poll checks although no process has named them. */
+/** Of the sessions that no process has named, one poll checks at most so many. */
 const maxUnnamed = 64
 
 /**
