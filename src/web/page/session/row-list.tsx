@@ -172,12 +172,16 @@ function useFollowing(
   }).current
   useLayoutEffect(() => {
     const view = scroller.current!
-    let top = view.scrollTop
+    let { scrollTop: top, scrollHeight: height } = view
     const look = (): void => {
       const isNear = view.scrollHeight - view.clientHeight - view.scrollTop <= nearEnd
+      // A list whose height changed may have moved by itself.
+      const isMovedUp = view.scrollTop < top - 1 && view.scrollHeight === height
       if (isNear) follows.current = true
-      else if (view.scrollTop < top - 1) follows.current = false
+      else if (isMovedUp) follows.current = false
+      else if (follows.current) view.scrollTop = view.scrollHeight
       top = view.scrollTop
+      height = view.scrollHeight
       onChange(isNear || follows.current)
     }
     const grown = new ResizeObserver(() => {
