@@ -26,7 +26,7 @@ interface WebhookDeliveryOptions {
 }
 
 /** A session that is being looked at or delivered. */
-interface Lane {
+interface OngoingSession {
   summary: SessionSummary
   /** The session has changed since. */
   isAgain: boolean
@@ -54,9 +54,9 @@ const longestRetryMs = 2 * 3_600_000
 /** When a session is looked at again of which another process is delivering something. */
 const againMs = 1000
 
-/** Requests under way at a time, and sessions; of further ones a later sweep takes care. */
+/** The most requests and sessions under way at a time; a later sweep takes care of further sessions. */
 const maxRequests = 4
-const maxLanes = 1000
+const maxSessions = 1000
 
 /** The shortest time between two sweeps from `since` on, which another process may make in vain while this one delivers. */
 const wholeSweepMs = 30_000
@@ -73,7 +73,7 @@ export class WebhookDelivery {
   isBehind = true
   readonly #options: WebhookDeliveryOptions
   readonly #names: SessionNames
-  readonly #lanes = new Map<string, Lane>()
+  readonly #sessions = new Map<string, OngoingSession>()
   readonly #work = new Set<Promise<void>>()
   /** How far each session was looked at. */
   readonly #seen = new Map<string, Cursor>()
@@ -95,17 +95,17 @@ export class WebhookDelivery {
   async notice(summary: SessionSummary): Promise<void> {
     const { id, head } = summary
     if (this.#closing.signal.aborted || isWebhookId(id) || !id.startsWith(this.#names.prefix)) return
-    const known = this.#lanes.get(id)
+    const known = this.#sessions.get(id)
     if (known) Object.assign(known, { summary, isAgain: true })
     else if (head <= (this.#seenOf(summary) ?? -1)) return
-    else if (this.#lanes.size >= maxLanes) this.isBehind = true
+    else if (this.#sessions.size >= maxSessions) this.isBehind = true
     else {
-      const lane: Lane = { summary, isAgain: true }
-      this.#lanes.set(id, lane)
-      const deliver = () => this.#deliverLane(lane).catch((error) => this.#leaveLane(lane, error))
-      lane.done = this.#do(() => deliver().finally(() => this.#lanes.delete(id)))
+      const ongoing: OngoingSession = { summary, isAgain: true }
+      this.#sessions.set(id, ongoing)
+      const deliver = () => this.#deliverSession(ongoing).catch((error) => this.#leaveSession(ongoing, error))
+      ongoing.done = this.#do(() => deliver().finally(() => this.#sessions.delete(id)))
     }
-    await this.#lanes.get(id)?.done
+    await this.#sessions.get(id)?.done
   }
 
   /** Whether something is being delivered. */
@@ -113,7 +113,7 @@ export class WebhookDelivery {
     return this.#work.size > 0
   }
 
-  #leaveLane({ summary }: Lane, error: unknown): void {
+  #leaveSession({ summary }: OngoingSession, error: unknown): void {
     const { later } = this.#options
     const isOver = this.#closing.signal.aborted || error instanceof SessionNotFoundError
     if (!isOver) later?.(summary, error instanceof TryLater ? error.ms : againMs)
@@ -125,7 +125,7 @@ export class WebhookDelivery {
   async beginSweep(recently: number): Promise<number> {
     const { book, store, clock } = this.#options
     const now = clock.now()
-    if (!this.isBehind || this.#lanes.size >= maxLanes || now < this.#nextWholeSweep) return recently
+    if (!this.isBehind || this.#sessions.size >= maxSessions || now < this.#nextWholeSweep) return recently
     this.#nextWholeSweep = now + wholeSweepMs
     await book.read()
     this.isBehind = false
@@ -140,7 +140,7 @@ export class WebhookDelivery {
   tidy(): void {
     const { book, store, clock } = this.#options
     const isDue = (): boolean => clock.now() - book.since > pageEveryMs || book.moves >= pageEveryMoves
-    const isSettled = (): boolean => !this.isBehind && [...this.#lanes.values()].every(({ position }) => position)
+    const isSettled = (): boolean => !this.isBehind && [...this.#sessions.values()].every(({ position }) => position)
     if (!isDue() || !isSettled()) return
     this.#do(async () => {
       await this.#hold()
@@ -150,10 +150,10 @@ export class WebhookDelivery {
         const updatedAt = (await store.find(id))?.updatedAt ?? 0
         if (updatedAt >= since) kept.set(id, cursor)
       }
-      for (const [id, { position }] of this.#lanes) if (position) kept.set(id, position)
+      for (const [id, { position }] of this.#sessions) if (position) kept.set(id, position)
       // Another process may have written one, and a session may have come that was not looked at yet.
       if (!isDue() || !isSettled()) return
-      await book.writePage(since, kept, [...this.#lanes.keys()])
+      await book.writePage(since, kept, [...this.#sessions.keys()])
       for (const id of this.#seen.keys()) if (!kept.has(id)) this.#seen.delete(id)
     })
   }
@@ -198,21 +198,21 @@ export class WebhookDelivery {
     return `Webhook "${webhookName(this.#options.book.id)}"`
   }
 
-  async #deliverLane(lane: Lane): Promise<void> {
-    while (lane.isAgain) {
-      lane.isAgain = false
-      if (await this.#names.owns(this.#options.store, lane.summary)) await this.#deliverAll(lane, lane.summary)
+  async #deliverSession(ongoing: OngoingSession): Promise<void> {
+    while (ongoing.isAgain) {
+      ongoing.isAgain = false
+      if (await this.#names.owns(this.#options.store, ongoing.summary)) await this.#deliverAll(ongoing, ongoing.summary)
     }
   }
 
-  async #deliverAll(lane: Lane, summary: SessionSummary): Promise<void> {
+  async #deliverAll(ongoing: OngoingSession, summary: SessionSummary): Promise<void> {
     const { book } = this.#options
     const { id, createdAt: of } = summary
     const known = Math.max(this.#seenOf(summary) ?? -1, book.cursorOf(summary) ?? -1)
     for (let after = known < 0 ? await this.#start(id) : known; ; ) {
       const { event, last } = await this.#nextEvent(summary, after)
       if (!event) return void this.#seen.set(id, { seq: last, of })
-      lane.position = { seq: event.seq - 1, of }
+      ongoing.position = { seq: event.seq - 1, of }
       await this.#hold()
       const cursor = book.cursorOf(summary) ?? 0
       // Else another process has delivered it.
@@ -221,7 +221,7 @@ export class WebhookDelivery {
         await book.move(summary, event.seq)
       }
       after = Math.max(cursor, event.seq)
-      delete lane.position
+      delete ongoing.position
     }
   }
 
