@@ -47,7 +47,7 @@ test('FL92 sessions whose worker died are woken within two seconds by a full wor
   expect(new Set(woken.filter((id) => id.startsWith('dead'))).size).toBe(250)
 })
 
-test('FL92 a session is woken again while nobody takes it over, at most every two seconds', async () => {
+test('FL92 a session is woken again until a worker takes it over, at most every two seconds', async () => {
   const { reconciler, clock, woken } = reconcilerOf(dead(1))
   reconciler.start()
   for (let i = 0; i < 20; i++) await clock.advance(1000)

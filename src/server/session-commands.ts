@@ -58,7 +58,7 @@ export async function commandContext(
 function screenOf({ print }: CommandActions, typedName = 'command'): CommandScreen {
   const needsScreen = async (): Promise<never> => {
     const name = typedName.slice(0, 60)
-    throw new Error(`/${name} asks a question here, and nobody can answer it; write its argument: /${name} <argument>`)
+    throw new Error(`/${name} asks a question, which cannot be answered here; write its argument: /${name} <argument>`)
   }
   return {
     ...{ print, choose: needsScreen, ask: needsScreen, view: needsScreen, open: needsScreen },

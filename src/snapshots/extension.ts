@@ -34,7 +34,7 @@ export function keepSnapshots(options: KeepOptions): Extension {
           if (gate.confinement?.profile !== 'read-only') await notes.take('call')
         }
       })
-      // Without this note nobody knows which changes before the next run are those of this one.
+      // Without this note it is unknown which changes before the next run are those of this one.
       hooks.hook('agent:done', () => notes.end())
     },
   }

@@ -11,7 +11,7 @@ import { shell, writeFile } from '../../src/tools/index.ts'
 import { rounds, sampleOf } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 
-test('CK01 CK03 whoever changed the files in turn, a tool, a command, its child process or a person, they go back to each point as they were', async () => {
+test('CK01 CK03 files that a tool, a command, its child process and a person changed in turn go back to each point as they were', async () => {
   for (let round = 0; round < rounds(1, 12); round++) {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const random = seeded(seed)

@@ -79,7 +79,7 @@ describe('a rollback of a session', () => {
     expect(files()).toEqual(mine)
     expect((await snapshots.changedFiles(killed)).map(({ path }) => path)).toEqual(['a.txt', 'new.md', 'notes.md'])
     await expect(snapshots.planRollback(killed, { to: 0 })).rejects.toMatchObject({ code: 'cut_off' })
-    // Once it is undone, it stands in nobody's way: what others change from then on is told apart again.
+    // Once it is undone it hinders no other rollback: later changes of others are told apart again.
     await snapshots.rollback(killed, { to: 0, scope: 'files', force: true })
     put('notes.md', 'mine again')
     expect((await snapshots.planRollback(killed, { to: 0 })).files).toEqual({ restore: [], delete: [], conflicts: [] })

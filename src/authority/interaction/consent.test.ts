@@ -333,10 +333,10 @@ describe('for how long it can be approved', () => {
     ])
   })
 
-  test('the prompt says of a background job that nobody reaches its ports, unless it has the network of this machine', () => {
+  test('the prompt says of a background job that its ports cannot be reached, unless it has the network of this machine', () => {
     const job: JudgedCall = { ...line('npm run dev'), isBackground: true }
     const told = (confinement: Confinement | 'outside', sandbox?: SandboxSupport) =>
-      /nobody reaches its ports/.test(consentOf(job, { ...where, sandbox, decision: { ...asks, confinement } }).text)
+      /its ports cannot be reached/.test(consentOf(job, { ...where, sandbox, decision: { ...asks, confinement } }).text)
     expect(told(inside)).toBe(true)
     expect(told({ ...inside, hosts: ['a.test'] })).toBe(true)
     expect([told({ ...inside, hosts: 'any' }), told('outside')]).toEqual([false, false])

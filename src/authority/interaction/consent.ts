@@ -94,7 +94,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
       : []),
     ...(call.isBackground && isUnreachable(options)
       ? [
-          'It goes on in the background, and nobody reaches its ports there: a server is of use only outside of the sandbox.',
+          'It goes on in the background, and its ports cannot be reached there: a server is of use only outside of the sandbox.',
         ]
       : []),
     ...(kept.length > 0
