@@ -21,14 +21,14 @@ export async function killWorkers(
     for (let i = 0; i < workers; i++) trial.start()
     let killed = 0
     let idle = 0
-    const isOver = (): boolean => killed >= kills || idle > 20 // no worker has begun a run for long: all work has stopped
+    const isOver = (): boolean => killed >= kills || idle > 20 // few workers have begun a run for long: work has stopped
     const sending = sendTasks(trial, sessions, isOver)
     while (!isOver()) {
       await sleep((0.4 + 1.2 * random()) * (9 / workers) * 1000) // a worker lives for about nine seconds
       await disturb?.(trial)
       const ready = [...trial.workers].filter((worker) => worker.processId !== undefined)
-      idle = ready.length > 0 ? 0 : idle + 1
-      if (ready.length < workers / 2) continue // on a busy machine those that are killed would not be replaced in time
+      idle = ready.length < workers / 2 ? idle + 1 : 0
+      if (idle > 0) continue // on a busy machine those that are killed would not be replaced in time
       const victim = ready[Math.floor(random() * ready.length)]!
       trial.start()
       await trial.kill(victim)
