@@ -244,9 +244,9 @@ export interface LeftoverProcesses {
 export async function endCallProcesses(
   runIds: readonly string[],
 ): Promise<{ of(callId: string): LeftoverProcesses | undefined } | undefined> {
-  const pids = processIds()
-  if (!pids) return undefined
-  const marks = [...(await marksOf(pids, new Set(runIds.map(shortDigest))))]
+  if (!processIds()) return undefined
+  const runs = new Set(runIds.map(shortDigest))
+  const marks = [...(await allMarks())].filter((mark) => runs.has(mark.slice(0, digestLength)))
   const found = await Promise.all(marks.map(async (mark) => [mark.split('-')[1], await endIfOrphaned(mark)] as const))
   const left = new Map(found)
   return { of: (callId) => left.get(shortDigest(callId)) }
@@ -263,7 +263,18 @@ async function endIfOrphaned(mark: string): Promise<LeftoverProcesses | undefine
 /** Between SIGTERM and SIGKILL, as at the time limit of a command. */
 const graceMs = 2000
 
-async function marksOf(pids: ReadonlySet<number>, runs: ReadonlySet<string>): Promise<Set<string>> {
+let looking: Promise<ReadonlySet<string>> | undefined
+
+/** The marks of calls in all processes. Callers at the same time, such as those of a dead worker's sessions, share one look. */
+function allMarks(): Promise<ReadonlySet<string>> {
+  looking ??= nextTick().then(() => {
+    looking = undefined
+    return marksOf(processIds() ?? new Set())
+  })
+  return looking
+}
+
+async function marksOf(pids: ReadonlySet<number>): Promise<Set<string>> {
   const marks = new Set<string>()
   let n = 0
   for (const pid of pids) {
@@ -271,8 +282,7 @@ async function marksOf(pids: ReadonlySet<number>, runs: ReadonlySet<string>): Pr
     const variables = readOfProcess(pid, 'environ')?.split('\0') ?? []
     const value = variables.find((variable) => variable.startsWith(`${callMarkVariable}=`))
     if (value === undefined || !isOfThisNamespace(pid)) continue
-    for (const mark of value.slice(callMarkVariable.length + 1).split(' '))
-      if (form.test(mark) && runs.has(mark.slice(0, digestLength))) marks.add(mark)
+    for (const mark of value.slice(callMarkVariable.length + 1).split(' ')) if (form.test(mark)) marks.add(mark)
   }
   return marks
 }
