@@ -29,10 +29,16 @@ export function foldEntry(view: SessionView, entry: LogEntry): SessionView {
 
 function withStatus(view: SessionView, entry: LogEntry): SessionView {
   if (!concernsStatus(entry)) return view
-  const facts = { ...view.fold.status }
+  const before = view.fold.status
+  const facts = { ...before }
   foldStatus(facts, entry)
-  return { ...view, status: facts.status, fold: { ...view.fold, status: facts } }
+  // Most entries change none of them, and a copy of the view costs more.
+  for (const name of statusFacts)
+    if (facts[name] !== before[name]) return { ...view, status: facts.status, fold: { ...view.fold, status: facts } }
+  return view
 }
+
+const statusFacts = ['status', 'openCalls', 'asked', 'isActive', 'runId', 'isAnswered', 'statusBeneath'] as const
 
 function foldBody(view: SessionView, entry: LogEntry): SessionView {
   switch (entry.type) {
