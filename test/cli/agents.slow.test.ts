@@ -111,7 +111,7 @@ describe('libero agents', () => {
     expect(asked.code).toBe(3)
     const pending = [{ kind: 'permission', tool: 'web-fetch', input: { url: 'http://127.0.0.1:1/x' } }]
     expect(JSON.parse(asked.out)).toMatchObject({ status: 'input-required', pending })
-    expect((await desk.libero(['agents', 'answer', id])).out).toContain('needs permission: web-fetch')
+    expect((await desk.libero(['agents', 'answer', id])).out).toContain('needs an approval: web-fetch')
     for (const [flags, why] of [
       [['--allow', '--edits', '1'], 'the edits of web-fetch cannot be decided about one by one; leave out --edits'],
       [['--deny', '--edits', '1'], '--edits needs --allow'],
