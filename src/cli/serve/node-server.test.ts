@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { onSecondSignal } from './node-server.ts'
 
-test('FL93 a signal that comes twice at once is one; another one after a second quits', () => {
+test('FL93 a SIGTERM that comes twice at once is one; another one after a second quits', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   let signal = (): void => {}

@@ -38,15 +38,16 @@ export function addressOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/** A second signal within this time is the first one: npm and supervisors send some to a process and to its parent, which passes it on. */
+/** A second SIGTERM within this time is the first one: supervisors send it to a process and to its parent, which passes it on. */
 const sameSignalMs = 1000
 
 /** The first signal lets runs be left in order; a person who asks again does not want to wait. */
 export function onSecondSignal(io: Pick<Io, 'onSignal' | 'quit'>): () => void {
   let firstAt: number | undefined
-  return io.onSignal(() => {
-    const now = performance.now()
-    firstAt ??= now
-    if (now - firstAt >= sameSignalMs) io.quit(exitCodes.interrupted)
+  return io.onSignal((signal) => {
+    const sinceFirst = firstAt === undefined ? undefined : performance.now() - firstAt
+    firstAt ??= performance.now()
+    if (sinceFirst === undefined || (signal === 'SIGTERM' && sinceFirst < sameSignalMs)) return
+    io.quit(exitCodes.interrupted)
   })
 }
