@@ -6,7 +6,7 @@ import { Reconciler } from './reconciler.ts'
 type Found = Pick<SessionSummary, 'id' | 'attention'> & Partial<SessionSummary>
 
 /** A reconciler of a full worker, over sessions that need attention. */
-function reconcilerOf(all: readonly Found[], isOwn: (summary: SessionSummary) => boolean = () => true) {
+function reconcilerOf(all: readonly Found[], isOwn: (summary: SessionSummary) => boolean = () => true, isFull = true) {
   const clock = fakeClock(1_000_000)
   const woken: string[] = []
   const queries: SessionQuery[] = []
@@ -15,13 +15,21 @@ function reconcilerOf(all: readonly Found[], isOwn: (summary: SessionSummary) =>
     queries.push(query)
     const isInterrupted = ({ attention }: Found): boolean => attention === 'owner_died' || attention === 'interrupted'
     const found = all.filter(
-      (one) => (status === undefined || isInterrupted(one)) && (parent === undefined || one.parent === undefined),
+      (one) =>
+        one.attention &&
+        (status === undefined || isInterrupted(one)) &&
+        (parent === undefined || one.parent === undefined),
     )
     const end = Number(cursor) + limit
     return { sessions: found.slice(Number(cursor), end), ...(end < found.length && { next: String(end) }) }
   }
   const reconciler = new Reconciler({
-    ...{ store: { list } as unknown as SessionStore, clock, isFull: () => true, isOwn },
+    ...{
+      store: { list, find: async (id: string) => all.find((one) => one.id === id) } as unknown as SessionStore,
+      clock,
+      isFull: () => isFull,
+      isOwn,
+    },
     wake: async ({ id }) => void woken.push(id),
     alsoLook: async () => {},
     onError: (error) => {
@@ -63,4 +71,18 @@ test('FL92 sub-agents and sessions of other programs are not woken, and many of 
   expect(woken).toEqual(['dead0'])
   const ofInterrupted = (): number => queries.filter(({ status }) => status === 'interrupted').length
   expect(ofInterrupted()).toBeLessThanOrEqual(2)
+})
+
+test('FL06 the root of a sub-agent that was answered is woken, but not again and again if it leaves the answer', async () => {
+  const root: Found = { id: 'root', status: 'waiting', head: 5 }
+  const child: Found = { id: 'root/1', parent: 'root', attention: 'answered', status: 'waiting', head: 2 }
+  const orphan: Found = { id: 'done/1', parent: 'done', attention: 'answered', status: 'waiting', head: 2 }
+  const all = [root, child, { id: 'done', status: 'idle' as const, head: 9 }, orphan]
+  const { reconciler, clock, woken } = reconcilerOf(all, () => true, false)
+  reconciler.start()
+  for (let i = 0; i < 50; i++) {
+    await clock.advance(1000)
+    Object.assign(root, { head: 5 + woken.length * 2 }) // its run changes nothing about the child
+  }
+  expect(woken).toEqual(['root'])
 })

@@ -27,7 +27,7 @@ const pageSize = 100
 /** Limits per look, the second one approximate; the next look continues where this one stopped. */
 const maxPages = 20
 const maxWakes = 300
-/** A session that no run could help is rechecked after this many looks: a new message may not change its summary. */
+/** A session that is skipped is rechecked after this many looks: a new message may not change its summary. */
 const recheckAfter = 12
 /** A worker without a free slot checks the sessions at every sixth look. */
 const looksPerCheckWhenFull = 6
@@ -43,8 +43,8 @@ interface Loop {
 /** Finds the sessions that need attention and have no job: their job was lost, their worker died, or no wake was sent. */
 export class Reconciler {
   readonly #options: ReconcilerOptions
-  /** Sessions that no run could help: what was known of them, and at which look. */
-  readonly #hopeless = new Map<string, { readonly known: string; readonly look: number }>()
+  /** Sessions that are not woken again for a while: what was known of them, and at which look. */
+  readonly #skipped = new Map<string, { readonly known: string; readonly look: number }>()
   /** Sessions with a message that were seen for the first time: their job is probably on its way. */
   #new = new Set<string>()
   /** `#new` of the previous full pass, which may have taken several looks. */
@@ -128,7 +128,7 @@ export class Reconciler {
 
   async #lookAtSessions(): Promise<void> {
     const { store } = this.#options
-    for (const [id, { look }] of this.#hopeless) if (this.#looks - look >= recheckAfter) this.#hopeless.delete(id)
+    for (const [id, { look }] of this.#skipped) if (this.#looks - look >= recheckAfter) this.#skipped.delete(id)
     for (let pages = 0, woken = 0; pages < maxPages && woken < maxWakes && !this.#isStopped; pages++) {
       const cursor = this.#cursor !== undefined && { cursor: this.#cursor }
       const page = await store.list({ attention: true, limit: pageSize, ...cursor })
@@ -147,16 +147,19 @@ export class Reconciler {
     const { store, isOwn, wake } = this.#options
     const summary = found.parent === undefined ? found : await this.#rootOfAnswered(found)
     if (!summary) return false
-    const known = `${summary.head} ${summary.attention}`
+    const { id } = found
+    const known = `${found.head} ${found.attention}`
     if (isInterrupted(summary)) return isOwn(summary) && this.#wakeInterrupted(summary)
-    if (!isOwn(summary) || this.#hopeless.get(summary.id)?.known === known) return false
-    if (this.#looks > 1 && !this.#newBefore.has(`${summary.id} ${known}`)) {
-      this.#new.add(`${summary.id} ${known}`)
+    if (!isOwn(summary) || this.#skipped.get(id)?.known === known) return false
+    if (this.#looks > 1 && !this.#newBefore.has(`${id} ${known}`)) {
+      this.#new.add(`${id} ${known}`)
       return false
     }
-    const isNeeded = summary !== found || (await needsRun(store, summary))
+    const isOfChild = summary !== found
+    const isNeeded = isOfChild || (await needsRun(store, summary))
     if (isNeeded) await wake(summary)
-    else this.#hopeless.set(summary.id, { known, look: this.#looks })
+    // A root may go on without using the answer, and would be woken at each look.
+    if (!isNeeded || isOfChild) this.#skipped.set(id, { known, look: this.#looks })
     return isNeeded
   }
 
@@ -164,6 +167,6 @@ export class Reconciler {
   async #rootOfAnswered(found: SessionSummary): Promise<SessionSummary | undefined> {
     if (found.attention !== 'answered') return undefined
     const root = await rootOf(this.#options.store, found)
-    return root.parent === undefined && !root.isHeld ? root : undefined
+    return root.status === 'waiting' && !root.isHeld ? root : undefined
   }
 }

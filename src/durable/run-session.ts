@@ -86,9 +86,9 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
     const wasLeft = !hasRun || log.transcript.runs.at(-1)?.status === 'left'
     // A message that came in the last moment is in the log of a run that is over.
     if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) return wake(0, wasLeft)
-    // So is the answer to a sub-agent that waited while others still worked.
-    const now = await store.find(id)
-    if (now && !wasAnsweredBelow && (await isAnsweredBelow(store, now))) await wake()
+    // A sub-agent may have been answered while others still worked.
+    const isWaiting = log.transcript.runs.at(-1)?.status === 'suspended'
+    if (isWaiting && !wasAnsweredBelow && (await isAnsweredBelow(store, { id, status: 'waiting' }))) await wake()
   } catch (error) {
     if (error instanceof SessionBusyError) return lookAgain()
     if (error instanceof SessionParkedError) return context.onError(error)

@@ -1,5 +1,12 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, SessionNotFoundError, StoreError, sessionBusy } from '../core/errors.ts'
+import {
+  headMoved,
+  type LeaseLostError,
+  leaseLost,
+  SessionNotFoundError,
+  StoreError,
+  sessionBusy,
+} from '../core/errors.ts'
 import { failpoint, type InboxItem } from '../core/log.ts'
 import type { EntryRange, Lease, SessionStore } from '../core/store.ts'
 import { orAborted } from '../core/waiting.ts'
@@ -183,10 +190,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         poller.loseLease(epoch, error)
         throw error
       }
-      if (row?.outcome === 'moved')
-        throw new LeaseLostError(
-          `Session ${id} has moved on to entry ${row.reached}, expected ${head}; load it again to go on`,
-        )
+      if (row?.outcome === 'moved') throw headMoved(id, Number(row.reached), head)
       if (row?.outcome !== 'done')
         throw new StoreError(
           'unavailable',

@@ -19,6 +19,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect } from 'vitest'
+import { randomOf } from '../../crash/random.ts'
+import { picture } from '../../test/folder-picture.ts'
 import { rounds, testInTurns } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createAgent } from '../create-agent.ts'
@@ -884,7 +886,7 @@ const withoutStage = (files: Record<string, string>): Record<string, string> =>
 
 test('after random edits the tree is what it was before them', async () => {
   const seed = Math.floor(Math.random() * 1000)
-  const random = seeded(seed)
+  const random = randomOf(seed)
   const repo = repository({ '.gitignore': 'ignored*\n', seed: 's' })
   const { files } = await open(repo.root)
   const names = ['a', 'b', 'd/a', 'd/e/f', 'd/e/g', 'l', 'x y', 'ignored1', 'd/ignored2', 'é']
@@ -1043,26 +1045,4 @@ async function taken(files: ReturnType<typeof filesIn>, options = {}): Promise<S
   const snapshot = await files.take(options)
   if ('unavailable' in snapshot) throw new Error(snapshot.unavailable)
   return snapshot
-}
-
-/** Every file and link below a folder, and every empty folder. */
-function picture(root: string, under = ''): Record<string, string> {
-  const found: Record<string, string> = {}
-  for (const name of readdirSync(join(root, under)).sort()) {
-    if (name === '.git') continue
-    const path = join(under, name)
-    const stats = lstatSync(join(root, path))
-    if (stats.isSymbolicLink()) found[path] = `→ ${readlinkSync(join(root, path))}`
-    else if (stats.isDirectory()) Object.assign(found, picture(root, path))
-    else found[path] = `${stats.mode & 0o100 ? '755' : '644'} ${readFileSync(join(root, path), 'utf8')}`
-  }
-  return found
-}
-
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }

@@ -79,7 +79,7 @@ describe('messages to an agent whose run has ended', () => {
       limits: { turns: 2, warnAt: 1 },
     })
     await agent.run({ prompt: 'go' })
-    await agent.followUp('ask somebody')
+    await agent.followUp('ask the other one')
     expect((await agent.run()).status).toBe('suspended')
     await agent.steer('never mind')
     expect(await agent.run()).toMatchObject({ stopReason: 'end', text: 'three' })

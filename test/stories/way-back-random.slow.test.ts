@@ -1,20 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { randomOf } from '../../crash/random.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { createMemoryStore, createSession } from '../../src/sessions/index.ts'
 import { createSnapshots } from '../../src/snapshots/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import { shell, writeFile } from '../../src/tools/index.ts'
+import { picture } from '../folder-picture.ts'
 import { rounds, sampleOf } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 
 test('CK01 CK03 files that a tool, a command, its child process and a person changed in turn go back to each point as they were', async () => {
   for (let round = 0; round < rounds(1, 12); round++) {
     const seed = Math.floor(Math.random() * 2 ** 31)
-    const random = seeded(seed)
+    const random = randomOf(seed)
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
     const folder = await temporary('random-')
     const execution = createProcessContext({ cwd: folder })
@@ -88,27 +88,4 @@ const names = ['a', 'b', 'd', 'd/e', 'd/f/g', 'l']
 /** What a run may have changed: all but what a person changes between runs. */
 function worked(folder: string): Record<string, string> {
   return Object.fromEntries(Object.entries(picture(folder)).filter(([name]) => !name.startsWith('mine')))
-}
-
-/** Every file and link below a folder, and every empty folder. */
-function picture(root: string, under = ''): Record<string, string> {
-  const names = readdirSync(join(root, under)).sort()
-  if (names.length === 0) return { [`${under}/`]: '' }
-  const found: Record<string, string> = {}
-  for (const name of names) {
-    const path = join(under, name)
-    const stats = lstatSync(join(root, path))
-    if (stats.isDirectory()) Object.assign(found, picture(root, path))
-    else if (stats.isSymbolicLink()) found[path] = 'a link'
-    else found[path] = `${stats.mode & 0o100 ? 'x' : '-'} ${readFileSync(join(root, path), 'utf8')}`
-  }
-  return found
-}
-
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }

@@ -120,7 +120,7 @@ const unsureMs = 100
 
 /** Finds `.git` folders, links and files and bare repositories inside a root. */
 interface GitFolders {
-  /** The present state, three levels deep unless said; only changed folders are read again. Rejects with `ENOSANDBOX` if there are too many. */
+  /** The present state, by default three levels deep; only changed folders are read again. Rejects with `ENOSANDBOX` if there are too many. */
   find(deepest?: number): Promise<string[]>
 }
 

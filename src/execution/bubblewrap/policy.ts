@@ -145,7 +145,7 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     repair: () => repairs.end(unmounted()),
 
     async newRepositories(view) {
-      // What cannot be searched keeps the next command from running.
+      // If there are too many folders nothing is told; the next command checks those that must be protected.
       const inside = await nested(view && Number.POSITIVE_INFINITY).catch(() => [])
       const known = new Set([...git, ...ofRoots])
       const made = [...inside, ...roots.flatMap(gitFoldersOf)].filter((path) => !known.has(path))

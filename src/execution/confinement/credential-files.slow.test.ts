@@ -16,7 +16,7 @@ describe('credentials at home that no list knows', () => {
     expect(await find(`${home}/.closed`, `${home}/.a/closed`)).toEqual(['.token', '.a/b/c/token'])
   })
 
-  test('W01 pipes with a name are found too, whoever may read them, and in the home folder itself', async () => {
+  test('W01 pipes with a name are found too, whatever their permissions, and in the home folder itself', async () => {
     const { home, find } = await homeWith('.a/b/plain.txt')
     for (const name of ['pipe', '.pipe', '.a/b/pipe']) execFileSync('mkfifo', ['-m', '666', join(home, name)])
     expect((await find()).toSorted()).toEqual(['.a/b/pipe', '.pipe', 'pipe'])
