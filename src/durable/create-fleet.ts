@@ -37,7 +37,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const agents = options.workflow && workflowAgents(options.workflow, { store, dispatcher, clock, onError, limited })
   const own = [delayedSends(deliver), webhookJobs(options.webhooks), ...(agents ? [agents] : [])]
   const works = [...own, ...(options.works ?? [])]
-  const sendNow = sendAndWake(store, dispatcher)
+  const sendNow = sendAndWake(store, dispatcher, wakeOrReport)
   const workers = new Set<FleetWorker>()
   const sent = new Map<string, Named & { readonly at: number }>()
 
@@ -48,6 +48,13 @@ export function createFleet(options: FleetOptions): Fleet {
     kind: kindOf(summary) ?? '',
     ...(summary.tenant !== undefined && { tenant: summary.tenant }),
   })
+
+  /** Wakes a session for something that is stored already: if its queue cannot be reached, the reconciler finds it later. */
+  async function wakeOrReport(id: string, options: WakeOptions): Promise<void> {
+    await dispatcher.wake(id, options).catch((cause) => {
+      onError(new Error(`Session "${id}" could not be woken; the reconciler finds it`, { cause }))
+    })
+  }
 
   /** A session that was just sent to is not looked up again: it keeps its kind and its tenant. */
   async function deliver(send: DelayedSend): Promise<void> {
@@ -68,10 +75,10 @@ export function createFleet(options: FleetOptions): Fleet {
   const deliverTo = ({ sessionId: id, item }: DelayedSend, summary: Named): Promise<void> =>
     sendNow({ id, item, wake: wakeOf(summary) })
 
-  async function wakeRoot(sessionId: string): Promise<void> {
+  async function wakeRoot(sessionId: string, wake = wakeOrReport): Promise<void> {
     const root = (await leaseHolderOf(store, sessionId))?.holder ?? sessionId // it continues the calls of its sub-agents
     const summary = await store.find(root)
-    if (summary) await dispatcher.wake(root, wakeOf(summary))
+    if (summary) await wake(root, wakeOf(summary))
   }
 
   return {
@@ -90,7 +97,7 @@ export function createFleet(options: FleetOptions): Fleet {
       else {
         await findChecked(store, send)
         const id = await storeDelayed(store, send)
-        await dispatcher.wake(id, { kind: kindOf({ id })!, at })
+        await wakeOrReport(id, { kind: kindOf({ id })!, at })
       }
       return item.clientKey
     },
@@ -104,7 +111,7 @@ export function createFleet(options: FleetOptions): Fleet {
       await wakeRoot(sessionId)
     },
 
-    wake: wakeRoot,
+    wake: (sessionId) => wakeRoot(sessionId, (id, options) => dispatcher.wake(id, options)),
 
     async stop(sessionId) {
       await stopSession(store, sessionId, clock)

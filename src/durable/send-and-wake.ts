@@ -22,11 +22,15 @@ const limitWaitingIn = async (transaction: PostgresTransaction): Promise<void> =
  * Stores a message and wakes its session: in Postgres in one transaction, which messages that are sent at the same time share.
  * Elsewhere, if the process ends in between, the reconciler finds the session.
  */
-export function sendAndWake(store: SessionStore, dispatcher: Dispatcher): (sent: Sent) => Promise<void> {
+export function sendAndWake(
+  store: SessionStore,
+  dispatcher: Dispatcher,
+  wakeOrReport: Dispatcher['wake'],
+): (sent: Sent) => Promise<void> {
   if (!isPostgres(store))
     return async ({ id, item, wake }) => {
       await store.send(id, item)
-      await dispatcher.wake(id, wake)
+      await wakeOrReport(id, wake)
     }
   const together = async (all: readonly Sent[]): Promise<void[]> => {
     await dispatcher.start?.()

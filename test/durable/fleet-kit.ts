@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import type { Authority } from '../../src/authority/authority.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { LogEntry } from '../../src/core/log.ts'
 import type { AgentHookMap } from '../../src/core/run.ts'
@@ -33,18 +34,27 @@ interface KitOptions extends Partial<FleetOptions> {
   readonly steps?: readonly Step[]
   readonly tools?: Record<string, ToolDef>
   readonly hooks?: AgentHookMap
+  readonly authority?: Authority
   /** Errors of workers are part of the test. */
   readonly mayFail?: true
 }
 
 /** A fleet in memory with a model that plays a script, and a clock that the test advances. */
-export function fleetKit({ steps = [], tools = {}, hooks = {}, mayFail, ...given }: KitOptions = {}): FleetKit {
+export function fleetKit({
+  steps = [],
+  tools = {},
+  hooks = {},
+  authority,
+  mayFail,
+  ...given
+}: KitOptions = {}): FleetKit {
   const clock = (given.clock ?? fakeClock(1_000_000)) as FakeClock
   const store = given.store ?? createMemoryStore({ clock })
   const dispatcher = given.dispatcher ?? inProcessDispatcher({ clock })
   const provider = scripted(...steps)
   const errors: Error[] = []
-  const coder: AgentKind = ({ session }) => createAgent({ provider, session, clock, tools, hooks })
+  const coder: AgentKind = ({ session }) =>
+    createAgent({ provider, session, clock, tools, hooks, ...(authority && { authority }) })
   const fleet = createFleet({
     ...{ store, dispatcher, kinds: { coder }, clock, onError: (error) => errors.push(error) },
     ...given,

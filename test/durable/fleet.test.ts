@@ -4,9 +4,11 @@ import type { Provider } from '../../src/core/provider.ts'
 import type { SessionQuery } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createFleet } from '../../src/durable/create-fleet.ts'
+import type { Dispatcher } from '../../src/durable/dispatcher.ts'
+import { inProcessDispatcher } from '../../src/durable/dispatchers/in-process.ts'
 import type { KindRequest } from '../../src/durable/fleet.ts'
 import { loadSession, openSession } from '../../src/sessions/session.ts'
-import { call, scripted, tool } from '../../src/testing/index.ts'
+import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
 import { spawn } from '../../src/tools/spawn.ts'
 import { fleetKit, gate } from './fleet-kit.ts'
 
@@ -162,6 +164,41 @@ test.each(['while another sub-agent still works', 'when nothing works any more',
     expect((await said('s')).at(-1)).toBe('assistant: Both are done.')
   },
 )
+
+test('FL99 what is stored is accepted while the queue cannot be reached, and the reconciler finds it', async () => {
+  const clock = fakeClock(1_000_000)
+  const queue = inProcessDispatcher({ clock })
+  let isAway = true
+  const wake: Dispatcher['wake'] = async (id, options) => {
+    if (isAway) throw new Error('the queue is away')
+    return queue.wake(id, options)
+  }
+  const deploy = tool('deploy', async () => 'done', { effects: ['exec'] })
+  const authority = createAuthority({ mode: 'ask', answerSecret: new Uint8Array(32).fill(7) })
+  const kit = fleetKit({
+    ...{ clock, dispatcher: { ...queue, wake }, mayFail: true },
+    steps: [[call('c1', 'deploy')], 'Deployed.', 'Good morning.'],
+    ...{ tools: { deploy }, authority, authorityFor: async () => authority },
+  })
+  const { fleet, store, until, said, errors } = kit
+  await fleet.send('s', { kind: 'coder', prompt: 'Deploy' })
+  await expect(fleet.wake('s')).rejects.toThrow('the queue is away')
+  expect(errors.map(({ message }) => message)).toEqual(['Session "s" could not be woken; the reconciler finds it'])
+  fleet.work()
+  isAway = false
+  await clock.advance(12_000)
+  await until(async () => (await store.find('s'))?.status === 'waiting')
+  isAway = true
+  await fleet.answer('s', 'c1', { decision: 'allow' })
+  await fleet.send('later', { kind: 'coder', prompt: 'Good morning', at: clock.now() + 60_000 })
+  isAway = false
+  await clock.advance(12_000)
+  await kit.answered('s')
+  await clock.advance(72_000)
+  await kit.answered('later')
+  expect((await said('s')).at(-1)).toBe('assistant: Deployed.')
+  expect((await said('later')).at(-1)).toBe('assistant: Good morning.')
+})
 
 test('FL07 pending reads sessions by pages, as many as its reader wants', async () => {
   const ask = tool('ask', async (_input, ctx) => ctx.suspend('a question'))

@@ -65,7 +65,7 @@ export function pgBossTests(kit: PostgresKit): void {
       asked.push(id)
       return dispatcher.wake(id, options)
     }
-    const send = sendAndWake(store, { ...dispatcher, wake })
+    const send = sendAndWake(store, { ...dispatcher, wake }, wake)
     await dispatcher.wake('b', { kind: 'coder' })
     const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const other = store.transaction(async (transaction) => {
