@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { unifiedDiff } from '../tools/text/diff.ts'
-import { diffBlocks } from './diff-blocks.ts'
+import { diffBlocks } from './tool-call.ts'
 
 test('AC04 the blocks of a diff turn the text before into the text after', async () => {
   const lines = fc.array(fc.constantFrom('a', 'b', '-- c', '++ d', '', '@@ -1 +1 @@', ' e'), { maxLength: 30 })

@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { lineStream } from './line-stream.ts'
+import { lineStream } from './serve-acp.ts'
 
 test('AC21 a line that is too long gets an error, and the next one is read', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]

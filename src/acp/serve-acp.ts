@@ -1,11 +1,16 @@
-import type { Writable } from 'node:stream'
-import { visibleText } from '../platform/visible-text.ts'
+import { Readable, type Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { attachedText } from '../chat/attached-text.ts'
+import type { OutgoingMessage } from '../chat/chat.ts'
+import { isRecord } from '../core/is-record.ts'
+import type { PromptPart } from '../core/turn.ts'
+import { visibleName, visibleText } from '../platform/visible-text.ts'
+import { type InputLine, readLines } from '../rpc/read-lines.ts'
 import { AcpError } from './acp-error.ts'
 import { AcpService } from './acp-service.ts'
 import type { AcpHost } from './host.ts'
-import { lineStream } from './line-stream.ts'
 import { loadSdk } from './load-sdk.ts'
-import { promptMessage } from './prompt-message.ts'
+import type { AnyMessage, ContentBlock, Stream } from './protocol.ts'
 
 interface ServeAcpOptions {
   readonly host: AcpHost
@@ -107,4 +112,124 @@ export async function serveAcp({ host, input, output, signal }: ServeAcpOptions)
   await connection.closed
   over.abort() // a client that is gone reads nothing more
   await service.end()
+}
+
+/** Room for a prompt with several large images. */
+const longestLine = 64 * 1024 * 1024
+
+/**
+ * Messages over two byte streams, one JSON object in each line. What is no message gets an error as its answer, and reading
+ * goes on: the SDK's own stream ends at a line that is too long. When the signal aborts, no write waits for a reader any more.
+ */
+export function lineStream(
+  input: AsyncIterable<Uint8Array>,
+  output: Writable,
+  { maxBytes = longestLine, signal }: { readonly maxBytes?: number; readonly signal?: AbortSignal } = {},
+): Stream {
+  const write = (message: object): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const end = (): void => reject(new Error('The client is gone'))
+      if (signal?.aborted) return end()
+      signal?.addEventListener('abort', end, { once: true })
+      output.write(lineOf(message), (error) => {
+        signal?.removeEventListener('abort', end)
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+
+  async function* messages(): AsyncGenerator<AnyMessage> {
+    for await (const line of readLines(input, { maxBytes, longLines: 'skipped' })) {
+      const read = readMessage(line)
+      if (!read) continue
+      if ('message' in read) yield read.message
+      else await write({ jsonrpc: '2.0', id: null, error: { code: read.code, message: read.problem } })
+    }
+  }
+
+  const readable = Readable.toWeb(Readable.from(messages())) as ReadableStream<AnyMessage>
+  return { readable, writable: new WritableStream({ write }) }
+}
+
+type Read = { readonly message: AnyMessage } | { readonly code: number; readonly problem: string }
+
+function readMessage(line: InputLine): Read | undefined {
+  if ('problem' in line) return { code: -32700, problem: `Parse error: ${line.problem}` }
+  if (line.text.trim() === '') return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(line.text)
+  } catch {
+    return { code: -32700, problem: 'Parse error: the line is no JSON' }
+  }
+  if (!isRecord(value)) return { code: -32600, problem: 'Invalid request: a message is one JSON object' }
+  return { message: value as AnyMessage } // the SDK checks it
+}
+
+/** Clients in Rust refuse a line that holds half of a surrogate pair. */
+function lineOf(message: object): string {
+  const text = JSON.stringify(message)
+  const whole = /\\ud[89a-f]/.test(text) ? JSON.stringify(message, wellFormed) : text
+  return `${whole}\n`
+}
+
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value)
+
+/** The message that a prompt of a client is: texts and links as one text, images and embedded resources as parts. */
+function promptMessage(prompt: readonly ContentBlock[]): OutgoingMessage {
+  const parts = prompt.map(partOf)
+  const inline = parts.filter((part) => typeof part === 'string')
+  const text = inline.join('')
+  const others = parts.filter((part) => typeof part !== 'string')
+  if (text.trim() === '' && others.length === 0)
+    throw new AcpError('invalid', 'The prompt is empty; send a text, an image or a resource')
+  if (others.length === 0) return { text }
+  return { text, parts: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...others] }
+}
+
+function partOf(block: ContentBlock): string | PromptPart {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'image':
+      return { type: 'image', mediaType: imageType(block.mimeType), data: base64(block.data, 'image') }
+    case 'resource_link':
+      return `[@${label(block.name)}](${pathOf(block.uri)})`
+    case 'resource':
+      return resourcePart(block.resource)
+    case 'audio':
+      throw new AcpError('invalid', 'Audio is not supported here; send text, images or resources')
+  }
+}
+
+function resourcePart(resource: Extract<ContentBlock, { type: 'resource' }>['resource']): PromptPart {
+  const path = pathOf(resource.uri)
+  if ('text' in resource) return { type: 'text', text: attachedText(visibleName(path), resource.text) }
+  const { mimeType: mediaType = '', blob } = resource
+  if (mediaType?.startsWith('image/'))
+    return { type: 'image', mediaType: imageType(mediaType), data: base64(blob, 'resource') }
+  if (mediaType === 'application/pdf')
+    return { type: 'document', mediaType, data: base64(blob, 'resource'), name: visibleName(path) }
+  return { type: 'text', text: `[${visibleName(path)}: ${visibleName(mediaType || 'binary data')}, not shown]` }
+}
+
+/** Files are named by their paths, as tools take them; other addresses stay. */
+function pathOf(uri: string): string {
+  try {
+    return uri.startsWith('file:') ? fileURLToPath(uri) : uri
+  } catch {
+    return uri // of another machine
+  }
+}
+
+const label = (name: string): string => visibleName(name).replace(/[[\]]/g, '').slice(0, 200)
+
+function imageType(mediaType: string): string {
+  if (/^image\/[\w.+-]+$/.test(mediaType)) return mediaType
+  throw new AcpError('invalid', `${JSON.stringify(mediaType.slice(0, 100))} is no type of an image; use image/png`)
+}
+
+function base64(data: string, what: string): string {
+  if (data !== '' && /^[A-Za-z0-9+/]+={0,2}$/.test(data)) return data
+  throw new AcpError('invalid', `The data of the ${what} must be base64`)
 }

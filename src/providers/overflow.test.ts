@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isOverflow } from './overflow.ts'
+import { isOverflow } from './service-error.ts'
 
 describe('an error that means the request does not fit is recognised', () => {
   const messages: Record<string, string> = {

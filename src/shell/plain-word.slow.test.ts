@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasExpansion, plainWord } from './plain-word.ts'
+import { hasExpansion, plainWord } from './command-parts.ts'
 import { readShell } from './read-shell.ts'
 
 const bash = (script: string): string =>

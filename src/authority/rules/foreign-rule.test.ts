@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createAuthority } from '../authority.ts'
-import { ownFormOf } from './foreign-rule.ts'
-import { parseRule } from './rules.ts'
+import { ownFormOf, parseRule } from './rules.ts'
 
 const position = { layer: 'launch', list: 'allow', index: 0 } as const
 

@@ -1,10 +1,10 @@
 import type { Effect } from '../../core/authority.ts'
 import { CodedError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest.ts'
+import { programNamed } from '../../shell/tables/programs.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { allowMatcher } from './allow-rules.ts'
 import type { PathBase } from './canonical-path.ts'
-import { ownFormOf } from './foreign-rule.ts'
 import type { AuthoritySettings, RuleEntry, ToolRule } from './settings.ts'
 import { strictMatcher } from './strict-rules.ts'
 
@@ -186,4 +186,48 @@ function aboutOf(name: string, pattern: string | undefined, refuse: (problem: st
 function invalid({ layer, list, index }: RulePosition, entry: unknown, problem: string): CodedError {
   const shown = JSON.stringify(entry)?.slice(0, 200)
   return new CodedError('Validation/InvalidRule', `the ${layer} settings' ${list}[${index}], ${shown}, ${problem}`)
+}
+
+/** Our form of a rule in the form of another program, such as `Bash(ls:*)`; undefined if it is none. */
+export function ownFormOf(rule: string): string | undefined {
+  const server = /^mcp__(.+?)(?:__(.*))?$/.exec(rule)
+  if (server) return `mcp:${server[1]}.${server[2] || '*'}`
+  const call = /^(\w+)\((.*)\)$/s.exec(rule)
+  if (!call) return undefined
+  const [, tool = '', about = ''] = call
+  const form = forms.find(({ names }) => names.test(tool))
+  if (!form) return about.trim() === '' ? tool : `${tool}:${about}`
+  const pattern = form.patternOf(about.trim())
+  return pattern === '' ? form.name : `${form.name}:${pattern}`
+}
+
+interface Form {
+  /** The names of the tool elsewhere. */
+  readonly names: RegExp
+  readonly name: string
+  /** Empty: for all. */
+  patternOf(about: string): string
+}
+
+const forms: readonly Form[] = [
+  { names: /^(bash|shell|run_shell_command)$/i, name: 'shell', patternOf: commandPattern },
+  { names: /^(read|glob|grep|ls|notebookread|read_file)$/i, name: 'fs.read', patternOf: pathPattern },
+  { names: /^(edit|write|multiedit|notebookedit|write_file)$/i, name: 'fs.write', patternOf: pathPattern },
+  { names: /^(webfetch|websearch|web_fetch)$/i, name: 'net', patternOf: (about) => about.replace(/^domain:/, '') },
+  { names: /^(task|agent|spawn)$/i, name: 'spawn', patternOf: (about) => about },
+]
+
+/** `git log:*` is `git log` with any arguments: where a table knows the harmless ones, no star is needed. */
+function commandPattern(about: string): string {
+  const command = about.replace(/(?::\*| \*)$/, '')
+  if (command === '' || command === '*') return ''
+  const [program = ''] = command.split(' ', 1)
+  return command === about || programNamed(program).reads !== undefined ? command : `${command} *`
+}
+
+/** Our star includes slashes. There, `/src` is in the project and `//etc` in the root of the disk. */
+function pathPattern(about: string): string {
+  const path = about.startsWith('//') ? about.slice(1) : about.replace(/^(?:\.?\/)+/, '')
+  const pattern = path.replace(/^\*\*\//, '*').replaceAll('**', '*')
+  return pattern === '*' ? '' : pattern
 }

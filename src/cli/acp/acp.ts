@@ -1,7 +1,9 @@
 import type { Writable } from 'node:stream'
+import { AcpError } from '../../acp/acp-error.ts'
 import { clientExecution } from '../../acp/client-execution.ts'
 import type { AcpHost, SessionSetup } from '../../acp/host.ts'
 import { loadSdk } from '../../acp/load-sdk.ts'
+import type { McpServer } from '../../acp/protocol.ts'
 import { serveAcp } from '../../acp/serve-acp.ts'
 import type { AgentRequest, ChatAgent } from '../../chat/chat.ts'
 import type { ChatCommand } from '../../chat/command.ts'
@@ -9,7 +11,8 @@ import { createChat } from '../../chat/create-chat.ts'
 import { AgentAuthError, messageOf } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { version } from '../../core/version.ts'
-import { visibleText } from '../../platform/visible-text.ts'
+import { checkMcpServers, type McpServerConfig } from '../../mcp/config.ts'
+import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
 import { pageWhere } from '../../sessions/session-query.ts'
 import { askUser } from '../../tools/ask-user.ts'
 import { presentPlan } from '../../tools/present-plan.ts'
@@ -30,7 +33,6 @@ import { realFolder } from '../sessions/session-folder.ts'
 import { isOwnSession } from '../sessions/session-id.ts'
 import { titlesFor } from '../sessions/session-title.ts'
 import { untilStopped } from '../until-stopped.ts'
-import { serverConfigs } from './server-configs.ts'
 
 /** `libero acp`, with stdout reserved for messages. Errors before the first message are thrown. */
 export async function acp(values: AcpValues, io: Io, output: Writable): Promise<number> {
@@ -140,3 +142,41 @@ async function commandsFor(io: Io, folder: string): Promise<readonly ChatCommand
 }
 
 const inEditors: ReadonlySet<string> = new Set(['compact', 'context', 'cost'])
+
+/** The MCP servers that an editor names. Their names become parts of tool names, so other characters are replaced. */
+export function serverConfigs(servers: readonly McpServer[]): readonly McpServerConfig[] {
+  const taken = new Set<string>()
+  const configs = servers.map((server) => {
+    const name = freeName(server.name, taken)
+    taken.add(name)
+    return configOf(server, name)
+  })
+  try {
+    checkMcpServers(configs)
+  } catch (cause) {
+    throw new AcpError('invalid', fullyVisible(messageOf(cause)), { cause })
+  }
+  return configs
+}
+
+function configOf(server: McpServer, name: string): McpServerConfig {
+  if ('type' in server) {
+    const { type, url, headers } = server
+    return { name, transport: type === 'sse' ? 'sse' : 'streamable-http', url, headers: recordOf(headers) }
+  }
+  const { command, args, env } = server
+  return { name, transport: 'stdio', command, args, env: recordOf(env) }
+}
+
+const recordOf = (list: readonly { readonly name: string; readonly value: string }[]): Record<string, string> =>
+  Object.fromEntries(list.map(({ name, value }) => [name, value]))
+
+const longestName = 32
+
+function freeName(given: string, taken: ReadonlySet<string>): string {
+  const name = given.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, longestName) || 'server'
+  for (let i = 2, next = name; ; i++) {
+    if (!taken.has(next)) return next
+    next = `${name.slice(0, longestName - 4)}_${i}`
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serverConfigs } from './server-configs.ts'
+import { serverConfigs } from './acp.ts'
 
 const stdio = (name: string) => ({ name, command: 'serve', args: [], env: [] })
 

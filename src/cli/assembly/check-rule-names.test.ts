@@ -4,8 +4,7 @@ import { isRecord } from '../../core/is-record.ts'
 import { builtInPlugins } from '../../plugins/built-in-plugins.ts'
 import * as tools from '../../tools/index.ts'
 import { UsageError } from '../cli-error.ts'
-import { builtInTools } from './built-in-tools.ts'
-import { checkRuleNames } from './check-rule-names.ts'
+import { builtInTools, checkRuleNames } from './check-rule-names.ts'
 
 const check = (rules: { allow?: string[]; deny?: string[] }, more = {}) =>
   checkRuleNames({ flags: rules, settings: [], hasToolFiles: false, ...more })

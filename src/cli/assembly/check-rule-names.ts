@@ -2,7 +2,6 @@ import type { AuthoritySettings } from '../../authority/rules/settings.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
-import { builtInTools } from './built-in-tools.ts'
 
 interface NamedRules {
   readonly flags: Pick<AuthoritySettings, 'allow' | 'deny'>
@@ -36,6 +35,15 @@ const nameIn = (rule: string): string => rule.split(':', 1)[0] ?? ''
 /** Tools of MCP servers are known only when these are connected. What is no name at all is refused where rules are read. */
 const isKnown = (name: string): boolean => known.has(name) || name.startsWith('mcp_') || !/^[\w.-]+$/.test(name)
 
+/** The names of all tools that come with the package, in any preset, plugin or extension. A test keeps it complete. */
+export const builtInTools: readonly string[] = [
+  'shell shell_output shell_stop read_file write_file edit multi_edit list_files glob grep web_fetch',
+  'todoread todowrite ask_user present_plan spawn tool_search skills_use skills_read skills_run_script',
+  'summary ask-question web-fetch zx-script spawn-agent manage-todo git-log git-read-file',
+  'alarm-clock schedule-task list-schedules update-schedule remove-schedule',
+  'wiki-search wiki-backlinks wiki-toc wiki-recent wiki-list-tiddlers wiki-get-errors',
+  'wiki-operation edit-tiddler',
+].flatMap((names) => names.split(' '))
 const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']
 const known: ReadonlySet<string> = new Set([...builtInTools, ...effects])
 

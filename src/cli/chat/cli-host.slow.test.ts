@@ -6,8 +6,7 @@ import { fakeIo } from '../../../test/cli/fake-io.ts'
 import type { Chat } from '../../chat/chat.ts'
 import { createChat } from '../../chat/create-chat.ts'
 import type { RunValues } from '../commands/run.ts'
-import { createCliHost } from './cli-host.ts'
-import { fileDrafts } from './file-drafts.ts'
+import { createCliHost, fileDrafts } from './cli-host.ts'
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'libero-cli-host-')))
 afterAll(() => rmSync(base, { recursive: true }))

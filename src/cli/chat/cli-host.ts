@@ -1,7 +1,11 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Authority } from '../../authority/authority.ts'
-import type { ChatHost, ModelChoice, OpenRequest } from '../../chat/chat.ts'
+import type { ChatHost, DraftStore, ModelChoice, OpenRequest, QueuedDraft } from '../../chat/chat.ts'
+import { isRecord } from '../../core/is-record.ts'
 import type { SessionStore } from '../../core/store.ts'
+import { digestOf } from '../../platform/digest.ts'
+import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { joinLocalRuns } from '../../rpc/join-local-runs.ts'
 import type { RunValues } from '../commands/run.ts'
 import { type Config, loadConfig } from '../config/config.ts'
@@ -9,7 +13,6 @@ import type { Io } from '../io.ts'
 import { continuesSession } from '../run/flag-files.ts'
 import type { OpenSessionOptions } from '../sessions/open-session.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
-import { fileDrafts } from './file-drafts.ts'
 
 /** Where the interactive terminal gets agents and sessions from. */
 export interface CliHost extends ChatHost {
@@ -79,3 +82,30 @@ export async function listChoices(config: Config, io: Io): Promise<readonly Mode
     ...(contextWindow !== undefined && { contextWindow }),
   }))
 }
+
+/** Keeps queued messages in files of a folder, one for each session. */
+export function fileDrafts(folder: string): DraftStore {
+  // Ids come from embedders and other programs, so they are no file names.
+  const pathOf = (sessionId: string): string => join(folder, `${digestOf(sessionId).slice(0, 32)}.json`)
+  return {
+    load: async (sessionId) => draftsIn((await readTextIfThere(pathOf(sessionId))) ?? '[]'),
+    async save(sessionId, queue) {
+      const path = pathOf(sessionId)
+      if (queue.length === 0) return rm(path, { force: true })
+      await writeFileAtomic(path, JSON.stringify(queue))
+    },
+  }
+}
+
+/** A file that another program damaged holds no messages. */
+function draftsIn(text: string): readonly QueuedDraft[] {
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list.filter(isDraft) : []
+  } catch {
+    return []
+  }
+}
+
+const isDraft = (one: unknown): one is QueuedDraft =>
+  isRecord(one) && typeof one.id === 'string' && typeof one.text === 'string'

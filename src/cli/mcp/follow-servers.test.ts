@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { type HookContexts, hookNames } from '../../core/hook-map.ts'
 import { Hooks } from '../../core/hooks.ts'
 import { AgentClosedError } from '../../mcp/agent-closed-error.ts'
-import { followServers } from './follow-servers.ts'
+import { followServers } from './open-servers.ts'
 
 let hooks: Hooks<HookContexts>
 let heard: string[]

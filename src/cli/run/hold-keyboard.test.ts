@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { handKeyboard } from '../../../test/cli/person-kit.ts'
-import { type HoldOptions, holdKeyboard } from './hold-keyboard.ts'
+import { type HoldOptions, holdKeyboard } from './terminal-user.ts'
 
 function setUp(more: Partial<HoldOptions> = {}) {
   const told: string[] = []

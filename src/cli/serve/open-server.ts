@@ -3,30 +3,39 @@ import { join } from 'node:path'
 import { createAuthority } from '../../authority/authority.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Meta } from '../../core/meta.ts'
-import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import type { Session, SessionStore, SessionSummary } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { createWikitextRenderer } from '../../plugins/wiki/tiddlywiki/wikitext-renderer.ts'
 import { joinLocalRuns } from '../../rpc/join-local-runs.ts'
 import { createServer, type LiberoServer } from '../../server/create-server.ts'
 import type { ServerDrafts } from '../../server/server-options.ts'
-import type { ServedAgent } from '../../server/session-work.ts'
+import type { AgentForRequest, ServedAgent } from '../../server/session-work.ts'
+import type { SessionWorkspace } from '../../server/session-workspace.ts'
 import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
+import { createSnapshots } from '../../snapshots/snapshots.ts'
 import type { Workflow, WorkflowSettings } from '../../workflow/workflow-contract.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
+import { agentOptions } from '../assembly/agent-options.ts'
+import { assemble } from '../assembly/assemble.ts'
+import { snapshotOptions } from '../assembly/snapshot-options.ts'
 import { measureSessions } from '../assembly/telemetry.ts'
+import { findDecision } from '../audit/find-decision.ts'
+import { listChoices } from '../chat/cli-host.ts'
+import { chosenValues, settingsOf } from '../chat/open-chat-agent.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import { loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import { createServedLogins } from '../mcp/served-logins.ts'
-import { openAgent } from '../run/open-agent.ts'
+import { linesView } from '../mcp/servers.ts'
+import { type ChosenModel, NoModelError } from '../models/choose-model.ts'
+import { chooseRunModel, openAgent } from '../run/open-agent.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
 import { aboutHere, asProblem } from './about-here.ts'
-import { newFolder, questions, servedSession } from './served-session.ts'
-import { servedWorkspace } from './served-workspace.ts'
+import { folderOf, newFolder, questions, type ServedSessionOptions, servedSession } from './served-session.ts'
 
 /** The server of this user's sessions and agents. */
 export interface OpenedServer {
@@ -220,6 +229,52 @@ function textDrafts(folder: string): ServerDrafts {
     async save(sessionId, text) {
       if (text === '') await rm(pathOf(sessionId), { force: true })
       else await writeFileAtomic(pathOf(sessionId), text)
+    },
+  }
+}
+
+/** The folder of a session with the rules, snapshots and commands that its agent would have. Starts no server and no sandbox. */
+async function servedWorkspace(
+  { summary, settings }: AgentForRequest,
+  { values: flags, io, cwd: begunIn, notify }: ServedSessionOptions,
+): Promise<SessionWorkspace> {
+  const cwd = await folderOf(summary, begunIn)
+  const values = chosenValues(flags, {}, settings)
+  const assembly = await assemble(values, { command: 'serve', io, cwd, view: linesView(notify), isIdle: true })
+  const { authority, close: closeAssembled } = await agentOptions(assembly, {})
+  const { config, execution, thinking } = assembly
+  // What earlier runs kept is there even if the settings turn snapshots off now.
+  const snapshots = createSnapshots({ ...snapshotOptions(config, assembly), execution })
+
+  /** Undefined if none is set up: a page works without. */
+  const modelOf = (session: Session): Promise<ChosenModel | undefined> =>
+    asProblem(() =>
+      chooseRunModel(values, { session, config, io, mayGoOffline: undefined })
+        .then(({ chosen }) => chosen)
+        .catch((error: unknown) => {
+          if (error instanceof NoModelError) return undefined
+          throw error
+        }),
+    )
+
+  return {
+    ...{ execution, authority, snapshots },
+    profiles: ['build', 'plan'],
+    async settings(session) {
+      const chosen = await modelOf(session)
+      const { thinking: level = thinking } = settings
+      if (chosen) return settingsOf(values, { chosen, thinking: level, authority, config }, cwd)
+      return { ...(level && { thinking: level }), profile: assembly.preset, mode: authority.mode, folder: cwd }
+    },
+    findDecision: findDecision(io),
+    models: () => asProblem(() => listChoices(config, io)),
+    async commands() {
+      const { loadMessageCommands } = await import('../chat-commands/load-commands.ts')
+      return (await asProblem(() => loadMessageCommands(io, cwd))).commands
+    },
+    costOf: async (session) => (await modelOf(session))?.provider.costOf,
+    async close() {
+      await Promise.all([snapshots.close(), closeAssembled()])
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTail } from './tail.ts'
+import { createTail } from './stdio-transport.ts'
 
 test('a short text is kept completely', () => {
   expect(tailOf(8)).toBe('')

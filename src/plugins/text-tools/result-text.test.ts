@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resultText } from './result-text.ts'
+import { resultText } from './messages-as-text.ts'
 
 test('a result names its call and its output', () => {
   expect(resultText({ name: 'read', parameters: { path: 'a\nb' }, output: 'x\ny' })).toBe(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
-import { nextStep } from './act.ts'
 import { conversationOf } from './conversation.ts'
+import { nextStep } from './reply.ts'
 
 const user = (...content: (SessionContentBlock | string)[]): Message => ({
   role: 'user',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Message } from '../../core/turn.ts'
-import { nextStep } from './act.ts'
 import { conversationOf } from './conversation.ts'
+import { nextStep } from './reply.ts'
 import { understand } from './requests.ts'
 
 test.each([

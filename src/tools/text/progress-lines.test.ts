@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ProgressLines } from './progress-lines.ts'
+import { ProgressLines } from '../shell/output-collector.ts'
 
 function settled(...pieces: (string | [string, string])[]): { text: string; overwritten: number } {
   const lines = new ProgressLines()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { messageText } from './message-lines.ts'
+import { messageText } from '../transcript.ts'
 
 const text = (value: string) => ({ type: 'text' as const, text: value })
 const numbers = (most: number): string => Array.from({ length: most }, (_, i) => `${i + 1}`).join('\n')

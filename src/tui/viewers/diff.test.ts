@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { handKeyboard } from '../../../test/cli/person-kit.ts'
 import { headlessTerminal } from '../../../test/tui/headless-terminal.ts'
-import { changedWords } from '../../chat/changed-words.ts'
+import { changedWords } from '../../chat/read-diff.ts'
 import { diffView } from './diff.ts'
 import { runViewer } from './viewer.ts'
 
