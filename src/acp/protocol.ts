@@ -4,7 +4,6 @@ export type {
   AnyMessage,
   ClientCapabilities,
   ContentBlock,
-  Diff,
   InitializeResponse,
   McpServer,
   PermissionOption,

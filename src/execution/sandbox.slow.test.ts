@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { digestOf } from '../platform/digest.ts'
 import { createProcessContext } from './process.ts'
-import { createSandboxContext, type SandboxExecOptions, type SandboxProvider } from './sandbox.ts'
+import type { SandboxExecOptions } from './sandbox/provider.ts'
+import { createSandboxContext, type SandboxProvider } from './sandbox.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'libero-sandbox-test-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

@@ -3,12 +3,7 @@ import type { RunningSandbox } from './sandbox/exec.ts'
 import type { SandboxFiles } from './sandbox/files.ts'
 import type { SandboxProvider } from './sandbox/provider.ts'
 
-export type {
-  SandboxExecOptions,
-  SandboxExecResult,
-  SandboxInstance,
-  SandboxProvider,
-} from './sandbox/provider.ts'
+export type { SandboxProvider } from './sandbox/provider.ts'
 
 /** Tools run in a sandbox of a provider. Operations that the provider lacks are done through its shell. */
 export function createSandboxContext(

@@ -5,9 +5,10 @@ import { z } from 'zod'
 import { rounds } from '../../test/soak.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { deepFreeze } from '../core/turn.ts'
-import { adaptSchema, type SchemaDialect } from './adapt-schema.ts'
+import { adaptSchema } from './adapt-schema.ts'
 import { withoutAddedNulls } from './output-shape.ts'
 import { createToolNames } from './safe-names.ts'
+import type { SchemaDialect } from './schema-rules.ts'
 
 const toolDialects = ['anthropic', 'openai', 'gemini'] as const
 const outputDialects = ['openai-strict', 'anthropic-output'] as const

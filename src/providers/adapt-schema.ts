@@ -13,8 +13,6 @@ import {
   type ToolDialect,
 } from './schema-rules.ts'
 
-export type { OutputDialect, SchemaDialect, ToolDialect } from './schema-rules.ts'
-
 /** Called for each change, with a JSON pointer and the name of the rule. */
 type OnSchemaChange = (path: string, rule: string) => void
 

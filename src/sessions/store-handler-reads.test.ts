@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { EntryRange, SessionPage, SessionStore } from '../core/store.ts'
 import { entry, hour, item, lease, write } from '../testing/store-contract-kit.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { createStoreHandler, type StoreAccess, type StoreHandlerOptions } from './store-handler.ts'
+import type { StoreAccess } from './remote/access.ts'
+import { createStoreHandler, type StoreHandlerOptions } from './store-handler.ts'
 
 /** Asks a handler, as a client that may see the sessions whose id begins with `mine`. */
 function serving(store: SessionStore, options: Partial<StoreHandlerOptions> = {}) {

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { StoreError } from '../core/errors.ts'
 import { write } from '../testing/store-contract-kit.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { createStoreHandler, type StoreAccess, type StoreHandlerOptions } from './store-handler.ts'
+import type { StoreAccess } from './remote/access.ts'
+import { createStoreHandler, type StoreHandlerOptions } from './store-handler.ts'
 
 const token = 'tok-5f2c9d-very-secret'
 const entry = (seq: number, more: object = {}) => ({ seq, id: `e${seq}`, at: 1, type: 'label', text: 'x', ...more })

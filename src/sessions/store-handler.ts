@@ -6,7 +6,6 @@ import { type HandlerContext, operations } from './remote/operations.ts'
 import { dropBody } from './remote/protocol.ts'
 import { Refusal, refusalOf, respond, routeOf } from './remote/route.ts'
 
-export type { Authorize, StoreAccess, StoreMethod } from './remote/access.ts'
 export { toNodeListener } from './remote/node-listener.ts'
 
 export interface StoreHandlerOptions extends AccessOptions {

@@ -25,7 +25,7 @@ import { ownerWord, tidyScript } from './tidy.ts'
 
 export type { Work } from './changes-of-work.ts'
 export { SnapshotsUnavailableError } from './git-runner.ts'
-export type { LeftOut, Snapshot } from './snapshot.ts'
+export type { Snapshot } from './snapshot.ts'
 
 /** How much is kept of a folder. */
 export interface SnapshotLimits {

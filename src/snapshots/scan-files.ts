@@ -87,7 +87,7 @@ interface Scan {
 
 export function readScan(printed: string): Scan {
   const [hex = '', ...texts] = printed.split(/^\/\//m)
-  const parts = new Map(texts.map((text) => splitAt(text, '\n')))
+  const parts = new Map(texts.map((text) => firstLineAndRest(text)))
   const lists = listsIn(hexNames(hex))
   const names = (list: string): readonly GitName[] => lists.get(list) ?? []
   const big = new Set(names('big'))
@@ -109,7 +109,7 @@ export function readScan(printed: string): Scan {
   const files = [...names('files'), ...names('tracked')]
   for (const name of files) sort(name, false)
   const others = names('others')
-  const [last = '', meta = ''] = splitAt(parts.get('last') ?? '', '\n')
+  const [last = '', meta = ''] = firstLineAndRest(parts.get('last') ?? '')
   const [id = '', tree = ''] = last.split(' ')
   const [newId = '', newTree = ''] = (parts.get('committed') ?? '').trim().split(' ')
   return {
@@ -157,7 +157,7 @@ function foldersIn(others: readonly GitName[], files: readonly GitName[]): reado
   return others.filter((name) => name.endsWith('/') && !filled.has(name))
 }
 
-function splitAt(text: string, at: string): [string, string] {
-  const index = text.indexOf(at)
-  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + at.length)]
+function firstLineAndRest(text: string): [string, string] {
+  const index = text.indexOf('\n')
+  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
 }

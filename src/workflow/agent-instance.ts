@@ -60,7 +60,7 @@ export function newInstance(
     throw new TypeError(
       `an agent's id must be "agent-" and up to 100 letters, digits, "-", "_" or ".", got ${show(id)}`,
     )
-  if (config !== undefined) checkInstanceConfig(config, 'config', definition(definitionId))
+  if (config !== undefined) checkInstanceConfig(config, definition(definitionId))
   const now = clock.now()
   return {
     ...{ id, definitionId, created: now, modified: now, isSubAgent: false, closed: false },

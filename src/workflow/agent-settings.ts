@@ -75,7 +75,7 @@ export function changedInstance(
     ...without(merged({ ...instance.config }, config), 'plugins'),
     ...(entries.length > 0 && { plugins: entries }),
   }
-  checkInstanceConfig(changed, 'config', definition)
+  checkInstanceConfig(changed, definition)
   const { name: before, config: _, ...rest } = instance
   const named = name === undefined ? before : name
   return {

@@ -8,15 +8,12 @@ export interface WalSync {
   close(): void
 }
 
-/** Makes the data of an open file durable. */
-type SyncFile = (file: number, done: (error: Error | null) => void) => void
-
 /**
  * For a database with a write-ahead log and `synchronous = NORMAL`, where a commit only writes to that log: syncs the log in
  * a thread of Node. SQLite itself syncs the log before a checkpoint copies it into the database, and the database before the
  * log is overwritten, so a commit that was synced stays durable.
  */
-export function createWalSync(database: DatabaseSync, path: string, syncFile: SyncFile = fdatasync): WalSync {
+export function createWalSync(database: DatabaseSync, path: string): WalSync {
   // Safe to open and close here: closing a file releases all locks this process has on it, but SQLite takes none on the -wal
   // file.
   const file = openSync(`${path}-wal`, 'r+')
@@ -26,7 +23,7 @@ export function createWalSync(database: DatabaseSync, path: string, syncFile: Sy
       try {
         if (isInDoubt) copyIntoDatabase(database)
         else
-          await new Promise<void>((resolve, reject) => syncFile(file, (error) => (error ? reject(error) : resolve())))
+          await new Promise<void>((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve())))
         isInDoubt = false
       } catch (error) {
         isInDoubt = true

@@ -71,9 +71,9 @@ const stalledMs = 2000
 const longWaitS = 5
 
 /** The end of a growing text, on one line. */
-export function textTail(text: string, most = 60): string {
+export function textTail(text: string): string {
   const words = text.replace(/\s+/g, ' ').trim()
-  if (words.length <= most) return visibleName(words)
-  const cut = words.slice(-most)
+  if (words.length <= 60) return visibleName(words)
+  const cut = words.slice(-60)
   return visibleName(`…${cut.slice(cut.indexOf(' ') + 1)}`)
 }

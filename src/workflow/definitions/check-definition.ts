@@ -38,10 +38,9 @@ export function readDefinitions(definitions: readonly unknown[]): Map<string, Ag
 /** Throws on invalid changes of an instance to the configuration of its definition. */
 export function checkInstanceConfig(
   config: unknown,
-  where: string,
   { id, config: { plugins = [] } = {} }: AgentDefinition,
 ): asserts config is InstanceConfig {
-  checkConfig(config, where, { of: id, ids: plugins.map((entry) => entry.id) })
+  checkConfig(config, 'config', { of: id, ids: plugins.map((entry) => entry.id) })
 }
 
 function checkConfig(config: unknown, where: string, known?: KnownEntries): void {

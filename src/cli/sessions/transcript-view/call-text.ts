@@ -6,13 +6,13 @@ import type { CallApproval, CallPart } from './transcript-view.ts'
 const mainArguments = ['command', 'path', 'pattern', 'url', 'query', 'task', 'prompt', 'question']
 
 /** The main argument of a call on one line: its command or its file, else all arguments. */
-export function describeCall({ input }: Pick<CallPart, 'input'>, columns = 100): string {
+export function describeCall({ input }: Pick<CallPart, 'input'>): string {
   for (const name of mainArguments) {
     const value = input[name]
-    if (typeof value === 'string' && value !== '') return visibleLine(value.slice(0, 1000), columns)
+    if (typeof value === 'string' && value !== '') return visibleLine(value.slice(0, 1000), 100)
   }
   const rest = JSON.stringify(input) ?? ''
-  return rest === '{}' ? '' : visibleLine(rest.slice(0, 1000), columns)
+  return rest === '{}' ? '' : visibleLine(rest.slice(0, 1000), 100)
 }
 
 /** The status of a call; an empty text if it simply succeeded. */

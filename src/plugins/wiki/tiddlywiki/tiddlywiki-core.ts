@@ -69,7 +69,6 @@ interface TwWiki {
   getTiddlersWithTag(tag: string): string[]
   getTiddlerBacklinks(title: string): string[]
   deserializeTiddlers(type: string, text: string, fields: Fields): Fields[]
-  parseFilter(filter: string): unknown
   compileFilter(filter: string): (...args: unknown[]) => string[]
   filterTiddlers(filter: string): string[]
   makeTranscludeWidget(title: string, options: object): TwWidget
@@ -88,10 +87,6 @@ export interface TwWidget {
   }
   readonly transcludeTitle?: string
   readonly transcludeVariable?: string
-  readonly transcludeField?: string
-  readonly transcludeIndex?: string
-  hasAttribute(name: string): boolean
-  getAttribute(name: string): string | undefined
   getVariableInfo(name: string, options: object): { readonly text?: string; readonly srcVariable?: unknown }
   render(parent: FakeNode, next: null): void
 }
