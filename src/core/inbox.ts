@@ -62,8 +62,11 @@ export class Inbox {
     return waiting.filter((message) => message === prompt || message.mode === 'steer')
   }
 
-  /** What to deliver next, without removing it: all steering; if there is none and the model is done, the oldest follow-up or prompt. */
-  peek(isModelDone: boolean): readonly InboxMessage[] {
+  /**
+   * What to deliver after a step, without removing it: all steering. If there is none and the model is done, the oldest follow-up
+   * or prompt.
+   */
+  nextAfterStep({ isModelDone }: { readonly isModelDone: boolean }): readonly InboxMessage[] {
     const waiting = this.#log.deliverable
     if (waiting.length === 0) return waiting
     const steering = waiting.filter((message) => message.mode === 'steer')
@@ -100,12 +103,12 @@ export async function deliverInbox(
 ): Promise<void> {
   const delivery = deliveryEntry(run, messages, notes)
   await run.log.append(delivery)
-  await tellTurns(run, delivery.turn)
-  await tellDelivered(run, messages)
+  await fireSessionTurns(run, delivery.turn)
+  await fireSteerInject(run, messages)
 }
 
 /** Fires `steer:inject` once per delivered message. Call it after `session:turns` was fired for their turn. */
-export async function tellDelivered(run: Run, messages: readonly InboxMessage[]): Promise<void> {
+export async function fireSteerInject(run: Run, messages: readonly InboxMessage[]): Promise<void> {
   for (const { mode, content, meta } of messages) {
     const message = textOf({ role: 'user', content })
     const as = mode === 'steer' ? mode : 'followUp'
@@ -113,6 +116,7 @@ export async function tellDelivered(run: Run, messages: readonly InboxMessage[])
   }
 }
 
-export function tellTurns(run: Run, ...turns: readonly SessionTurn[]): MaybePromise<void> {
+/** Fires `session:turns` with turns that the log has now. */
+export function fireSessionTurns(run: Run, ...turns: readonly SessionTurn[]): MaybePromise<void> {
   if (run.hooks.has('session:turns')) return run.hooks.tell('session:turns', { turns, runId: run.id })
 }

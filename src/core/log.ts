@@ -14,13 +14,13 @@ interface LogOptions {
   readonly id?: string
   readonly commit?: Commit
   readonly history?: LogHistory
-  /** Without `history`: the number of the last entry in the store. Entries up to it are not loaded here. Default 0. */
+  /** Without `history`: the number of the last entry in the store, if the entries up to it are not loaded here. Default 0. */
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
   /** Asks the store whether a message with this key is in the part of the log before the last checkpoint. */
   readonly isLogged?: (clientKey: string) => Promise<boolean>
-  /** Called when entries were written; may return one more entry, which is written before those that wait. */
+  /** Called after each commit with its entries. May return an entry to write next, before the appends that wait; checkpoints are written so. */
   readonly entryAfter?: (written: readonly LogEntry[]) => EntryBody | undefined
 }
 

@@ -1,6 +1,6 @@
 import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
-import { deliverInbox, tellTurns } from './inbox.ts'
+import { deliverInbox, fireSessionTurns } from './inbox.ts'
 import { continueNote } from './interruption-note.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
@@ -18,7 +18,7 @@ interface LoopEnd {
  */
 export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
-  if (run.result.isDone) return completed(run) // an extension did the work of this run as it started
+  if (run.result.isDone) return completed(run) // an extension has set the result while the run started
   const isAnswerDue = transcript.turns.length > 0 && !transcript.isAnswered
   if (isAnswerDue) await deliverBeforeFirstReply(run)
   else if (!(await deliverAfterStep(run, noStep))) return completed(run)
@@ -37,7 +37,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
 /** Delivers waiting messages or, after an interrupted reply, a note to continue. Does nothing if the run has a prompt or open calls. */
 async function deliverBeforeFirstReply(run: Run): Promise<void> {
   const { transcript } = run.log
-  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // so far the run can only have logged its prompt
+  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // at its start, a run has logged no other turn than its prompt
   if (transcript.turnWithOpenCalls || hasOwnPrompt) return
   const messages = run.inbox.waitingAtStart()
   const notes = messages.length === 0 && transcript.isInterrupted ? [continueNote] : []
@@ -53,7 +53,7 @@ interface StepOutcome {
   readonly suspendReason?: string
 }
 
-/** Stands for the previous step of a run that starts with nothing to answer; `isModelDone` lets follow-ups through. */
+/** The step "before" a run whose conversation ends with an answer: as after a step in which the model was done, a follow-up may be delivered. */
 const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
 /** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */
@@ -68,22 +68,23 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   const resultTurn = run.log.transcript.turns.at(-1)!
   if (run.hooks.has('tool-results:after'))
     await run.hooks.tell('tool-results:after', { turnId, assistantTurn: turn, resultTurn })
-  await tellTurns(run, resultTurn)
+  await fireSessionTurns(run, resultTurn)
   return { turnId, isModelDone: false }
 }
 
 /** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether to take another step. */
 async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
-  // A message that is still being written to the log was accepted: the run must not end without it.
+  // The sender of a message that is still being written to the log may rely on its delivery: the run must not end without it.
   if (isModelDone) await run.log.flushed()
-  let messages = run.inbox.peek(isModelDone)
+  let messages = run.inbox.nextAfterStep({ isModelDone })
   const stop = isModelDone && messages.length === 0
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // While extensions were asked, messages may have been withdrawn. If the run would end, messages that arrived meanwhile count too.
+  // The handlers of `turn:next` may have taken a while. Messages that were withdrawn meanwhile are not delivered; messages that
+  // arrived meanwhile wait for the next step, unless the run would end here.
   if (next.stop) await run.log.flushed()
-  messages = next.stop ? run.inbox.peek(isModelDone) : run.inbox.stillWaiting(messages)
+  messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
   // At the turn limit no request follows: messages wait for the next run, and the notes would be out of date there.

@@ -1,7 +1,7 @@
 import type { AroundModel } from './around.ts'
 import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
-import { tellTurns } from './inbox.ts'
+import { fireSessionTurns } from './inbox.ts'
 import { logInterrupted } from './interrupted-turn.ts'
 import { classifyFailure, Draft, requestReply } from './model-attempts.ts'
 import { buildRequest } from './model-request.ts'
@@ -149,7 +149,7 @@ async function logReply(
     })
   }
   if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn: turnNumber, usage, totals: progress.usage })
-  await tellTurns(run, sessionTurn)
+  await fireSessionTurns(run, sessionTurn)
   return sessionTurn
 }
 
@@ -177,7 +177,7 @@ async function failTurn(
     ...(interrupted && { interrupted }),
     toolCounts: counts.snapshot,
   })
-  if (interrupted) await tellTurns(run, interrupted)
+  if (interrupted) await fireSessionTurns(run, interrupted)
   return error
 }
 

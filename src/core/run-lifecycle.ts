@@ -11,7 +11,7 @@ import {
 } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
-import { deliveryEntry, tellDelivered, tellTurns, userTurn } from './inbox.ts'
+import { deliveryEntry, fireSessionTurns, fireSteerInject, userTurn } from './inbox.ts'
 import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
@@ -231,8 +231,8 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   await log.append(...entries)
   const turns = transcript.turns.slice(turnsBefore)
   return async () => {
-    if (turns.length > 0) await tellTurns(run, ...turns)
-    await tellDelivered(run, waiting)
+    if (turns.length > 0) await fireSessionTurns(run, ...turns)
+    await fireSteerInject(run, waiting)
   }
 }
 

@@ -27,11 +27,12 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     refreshCounts(run)
     const { suspendReason: reason } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (reason !== undefined && !run.cancellation.isCancelled) return reason
-    // The open calls stay open for the process that continues this run. Leaving cancels the run, so the loop throws before it
-    // looks at the reason.
+    // This process leaves the run: its open calls stay open for the process that continues it. The reason is not used, because
+    // the run is cancelled too and the loop checks that first.
     if (isLeaving(run)) return 'left'
   }
-  // An abort takes precedence over a suspension: calls that stayed open are answered.
+  // Calls are still open here only if the run was cancelled. They get results even if a gate or a tool asked to suspend the run: a
+  // cancelled run is not suspended.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
   await answerCallsOfChildAgents(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
@@ -72,8 +73,8 @@ function refreshCounts({ hooks, tools }: Run): void {
 
 function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
   const gated = interruptionOf(run) ?? gateCall(run, prepared)
-  if (!(gated instanceof Promise)) return runGated(run, prepared, gated, run.callTimer)
-  return gated.then((result) => runGated(run, prepared, result, run.callTimer))
+  if (!(gated instanceof Promise)) return runAfterGate(run, prepared, gated, run.callTimer)
+  return gated.then((result) => runAfterGate(run, prepared, result, run.callTimer))
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
@@ -96,7 +97,7 @@ async function runWave(
     const timer = new CallTimer(run.clock, cancellation)
     try {
       for (const [prepared, gated] of remainingCalls) {
-        const { hasFailed, suspendReason } = await runGated(run, prepared, gated, timer)
+        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gated, timer)
         outcome.suspendReason ??= suspendReason
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
@@ -124,20 +125,24 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
   if (failed) throw failed.reason
 }
 
-/** Runs a call, unless its gate halted it or the run was interrupted. The interruption may have come before the gate was asked, or since. */
-function runGated(run: Run, prepared: PreparedCall, gated: GateOutcome, timer: CallTimer): MaybePromise<CallResult> {
+/** Runs a call after its gate, unless the gate halted it or the run was interrupted, before the gate was asked or since. */
+function runAfterGate(
+  run: Run,
+  prepared: PreparedCall,
+  gated: GateOutcome,
+  timer: CallTimer,
+): MaybePromise<CallResult> {
   const halt = haltOf(gated)
   if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption) return answerWithoutRunning(run, prepared, interruption)
-  // The gate was not asked, or was cancelled. Without its answer the call must not run, even if the message that interrupted it
-  // was withdrawn since.
+  // There is no decision of the gate. So the call must not run, even if the message that interrupted it was withdrawn since.
   if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, gated ?? aborted)
   return executeCall(run, prepared, gated, timer)
 }
 
-/** What the gate said; or why it was not asked; `undefined` if the run was cancelled while it was asked. */
+/** The decision of the gate, or the interruption because of which it was not asked; `undefined` if the run was cancelled before it decided. */
 type GateOutcome = GateResult | Interruption | undefined
 
 const isInterruption = (gated: GateOutcome): gated is Interruption => gated === aborted || gated === skipped

@@ -100,8 +100,8 @@ async function executeUnwrapped(
   }
   let result: NormalizedResult
   try {
-    // This block has only the tool and the conversion of its input and result. The entries of the call are written outside of this block: a
-    // log that cannot be written must not be taken for a tool error.
+    // Only the tool itself and the conversion of its input and result: an error in here becomes a result for the model. The
+    // entries of the call are written outside, because a log that cannot be written must end the run.
     const input = prepared.parsed ?? copyJson(callInfo.input)
     const work = tool.execute(inputWithDecisions(input, gateResult.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
@@ -151,7 +151,7 @@ async function extraFieldsFor(
 ): Promise<object | undefined> {
   try {
     const extra = tool.before?.(copyJson(input), context)
-    // The limit is for these fields: the call itself goes on.
+    // If `before` takes longer than the limit, the fields are left out and the call goes on: nothing is cancelled.
     return extra && ((await context.within(limitMs, extra, { cancel() {} })) as object)
   } catch {
     return undefined
@@ -288,7 +288,7 @@ function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Reje
 /** Cancels the child agents of a call that is over and gives results to their open calls, also in those of earlier attempts. */
 function endChildren(run: Run, context: CallContext): Promise<void> {
   context.close() // cancels the children
-  return settleChildAgents(run, [context.callId])
+  return answerChildCallsOnceEnded(run, [context.callId])
 }
 
 /**
@@ -297,13 +297,17 @@ function endChildren(run: Run, context: CallContext): Promise<void> {
  */
 export function answerCallsOfChildAgents(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? settleChildAgents(run, started) : undefined
+  return started.length > 0 ? answerChildCallsOnceEnded(run, started) : undefined
 }
 
-async function settleChildAgents({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+/** Waits until the child agents of these calls have ended, then gives results to the calls that they left open. */
+async function answerChildCallsOnceEnded(
+  { session, children, cancellation }: Run,
+  callIds: readonly string[],
+): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
   const { answerChildCalls, isChildOf } = await import('./children.ts')
-  // A cancelled child may still be writing to its session.
+  // A child that was cancelled may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
   await answerChildCalls(session, callIds)

@@ -120,8 +120,8 @@ export class CallContext implements ToolContext {
   }
   get execution(): ExecutionContext {
     const { execution } = this.#run.host
-    if (!this.#confinement && !this.#beforeCommands) return required(execution)
-    this.#execution ??= this.#restricted(required(execution))
+    if (!this.#confinement && !this.#beforeCommands) return requireExecution(execution)
+    this.#execution ??= this.#restricted(requireExecution(execution))
     return this.#execution
   }
   #restricted(execution: ExecutionContext): ExecutionContext {
@@ -129,7 +129,7 @@ export class CallContext implements ToolContext {
     return this.#confinement ? confinedExecution(checked, this.#confinement) : checked
   }
   get handle(): ExecutionHandle {
-    return required(this.#run.host.handle)
+    return requireExecution(this.#run.host.handle)
   }
   get interact(): Interact {
     const { session, cancellation } = this.#run
@@ -159,7 +159,7 @@ export class CallContext implements ToolContext {
       this.#readSoFar = read
     }
   }
-  /** What a stopped call printed: as its tool reports it, else its last progress. */
+  /** What a call printed before it was stopped: what its tool gave to `ifInterrupted`, else its last progress. */
   get outputSoFar(): string {
     try {
       return String(this.#readSoFar ? this.#readSoFar() : this.#lastProgress)
@@ -171,7 +171,7 @@ export class CallContext implements ToolContext {
   }
   get call(): ToolContext['call'] {
     return async (name, input) => {
-      this.#checkAlive()
+      this.#throwIfOver()
       const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
       const { output, isError, suspendReason } = await this.#callNested(this.#run, this.#callInfo, call, this)
@@ -181,7 +181,7 @@ export class CallContext implements ToolContext {
   }
   get createChild(): ToolContext['createChild'] {
     return async (options) => {
-      this.#checkAlive()
+      this.#throwIfOver()
       const n = ++this.#childCount
       const child = await this.#run.children.create(
         n === 1 ? this.callId : `${this.callId}~${n}`,
@@ -206,7 +206,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Numbered, so that a call which runs again gives its nested calls the same ids. Skips ids of the model's own calls. */
+  /** The ids of nested calls are numbers, so that a call that runs again gives them the same ids. Skips ids of the model's own calls. */
   #nestedId(): string {
     for (;;) {
       const id = `${this.callId}.${++this.#nested}`
@@ -214,11 +214,11 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Waits for a part of this call under a time limit of its own, which cancels `cancelled`. */
-  async within<T>(limitMs: number, work: PromiseLike<T>, cancelled: Cancellable = this): Promise<T> {
+  /** Waits for a part of this call. At the limit, the call is cancelled, or what is given as `toCancel`. */
+  async within<T>(limitMs: number, work: PromiseLike<T>, toCancel: Cancellable = this): Promise<T> {
     const timer = new CallTimer(this.#run.clock, this.cancellation)
     try {
-      return (await timer.wait(work, limitMs, cancelled)) as T
+      return (await timer.wait(work, limitMs, toCancel)) as T
     } finally {
       timer.close()
     }
@@ -240,7 +240,7 @@ export class CallContext implements ToolContext {
     this.#cancellation?.release()
   }
 
-  #checkAlive(): void {
+  #throwIfOver(): void {
     if (this.#isOver || this.cancellation.isCancelled)
       throw new Error(`${this.#callInfo.name} is over and can start nothing any more`)
   }
@@ -249,7 +249,7 @@ export class CallContext implements ToolContext {
 /** In characters: as much as the shell shows of a command's output. */
 const maxOutputSoFar = 33_000
 
-function required<T>(part: T | undefined): T {
+function requireExecution<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('This agent has no execution context; pass one as `execution`')
   return part
 }

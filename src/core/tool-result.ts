@@ -28,7 +28,10 @@ export function suspendedResult({ reason }: { readonly reason?: unknown }): Call
   }
 }
 
-/** For a call that ran or failed to start, or whose result a gate substituted: runs `tool:transform`, logs the result, then runs `tool:after`. */
+/**
+ * Asks the handlers of `tool:transform`, logs the result, then tells those of `tool:after`. For calls that ran or failed to start,
+ * and for results that a gate substituted.
+ */
 export function runResultHooksAndLog(
   run: Run,
   callInfo: ToolHookContext,
@@ -93,8 +96,9 @@ function appendResult(
   if (isError) Object.assign(entry, { isError })
   if (details !== undefined) Object.assign(entry, { details })
   const written = run.log.append(entry)
-  const ended = isError && outcomesThatMayFail.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
-  return written ? written.then(() => ended) : ended
+  const callResult =
+    isError && outcomesThatMayFail.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
+  return written ? written.then(() => callResult) : callResult
 }
 
 const outcomesThatMayFail: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])

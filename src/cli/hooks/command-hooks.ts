@@ -5,7 +5,7 @@ import { AgentError, messageOf } from '../../core/errors.ts'
 import type { Confinement } from '../../core/execution.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { HookScope } from '../../core/hooks.ts'
-import { tellTurns, userTurn } from '../../core/inbox.ts'
+import { fireSessionTurns, userTurn } from '../../core/inbox.ts'
 import type { Extension, Run } from '../../core/run.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
 import { type Message, type SessionTurn, textOf } from '../../core/turn.ts'
@@ -180,7 +180,7 @@ function followPrompts(run: Run, hooks: HookScope<HookContexts>, asked: AskedHoo
       const added = userTurn(run, [{ type: 'text', text: words }], { hook: 'UserPromptSubmit' })
       seen.add(added.id)
       await run.log.append({ type: 'turn', turn: added })
-      await tellTurns(run, added)
+      await fireSessionTurns(run, added)
       request.messages = [...request.messages, added]
     }
   })
