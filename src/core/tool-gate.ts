@@ -32,32 +32,38 @@ export function gateCall(
 
 const passedGate = Object.freeze({ block: false }) as GateResult
 
+/**
+ * Asks the handlers, or, if there are none, goes by what the log has about an approval. Then logs an approval request for a
+ * halted call, or counts a call that passed.
+ */
 async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellation): Promise<GateResult | undefined> {
   const { call, tool, callInfo } = prepared
-  const context = gateContext(run, prepared)
-  const { block: isDenied, reason: denial } = context
-  // Without any handler, nothing can decide: a call that waits for its approval stays halted. If there are handlers, they decide anew.
-  if (!run.hooks.has('tool:gate')) Object.assign(context, pendingHalt(run, call))
-  try {
-    const asked = run.hooks.ask('tool:gate', context)
-    if (asked) await orCancelled(asked, cancellation)
-  } catch {
-    return undefined // only a cancellation throws here: if a handler fails, the call is blocked instead
-  }
-  if (isDenied) Object.assign(context, { block: true, reason: context.reason || denial }) // no handler can undo a denial
-  if (context.editDecisions && !context.block) Object.assign(context, checkedEdits(context, tool, callInfo))
+  const approval = approvalOf(run, call)
+  const context = gateContext(run, prepared, approval)
+  if (run.hooks.has('tool:gate')) {
+    try {
+      const asked = run.hooks.ask('tool:gate', context)
+      if (asked) await orCancelled(asked, cancellation)
+    } catch {
+      return undefined // only a cancellation throws here: if a handler fails, the call is blocked instead
+    }
+  } else Object.assign(context, pendingHalt(run, call))
+  if (approval?.decision === 'deny') block(context, context.reason || denialReason(approval)) // no handler can undo a denial
+  if (!context.block) checkEditDecisions(context, tool, callInfo)
   if (context.block) return context
   const { halt } = context
-  // The log freezes the request, which belongs to the handler.
-  const request = copyJson(halt?.request)
-  if (halt) await requestApproval(run, callInfo, tool && originOf(tool), { ...halt, request })
+  // The log freezes what it gets, and the request belongs to the handler.
+  if (halt) await requestApproval(run, callInfo, tool && originOf(tool), { ...halt, request: copyJson(halt.request) })
   else run.tools.counts.add(call.name)
   return context
 }
 
-/** What the handlers are asked about. If a person has answered already, the denial or the decisions about edits are in it. */
-function gateContext(run: Run, { call, tool, callInfo, validation }: PreparedCall): GateResult {
-  const approval = approvalOf(run, call)
+/** What the handlers get. After an answer of a person, it begins with the denial, or with the decisions about the edits. */
+function gateContext(
+  run: Run,
+  { tool, callInfo, validation }: PreparedCall,
+  approval: Approval | undefined,
+): GateResult {
   const facts = {
     ...callInfo,
     tool,
@@ -69,21 +75,23 @@ function gateContext(run: Run, { call, tool, callInfo, validation }: PreparedCal
   const context: GateResult = { ...facts, block: false, reason: '' }
   // Read-only, so that no handler can change what the next one sees.
   for (const field in facts) Object.defineProperty(context, field, { writable: false, configurable: false })
-  if (approval?.decision === 'deny') Object.assign(context, { block: true, reason: denialReason(approval) })
+  if (approval?.decision === 'deny') block(context, denialReason(approval))
   if (approval?.decision === 'allow' && approval.edits) context.editDecisions = approval.edits
   return context
 }
 
-/** The decisions about the edits of a call. If they do not fit the call, or its tool cannot leave out edits, the call is blocked. */
-function checkedEdits(
-  { editDecisions }: GateResult,
-  tool: ToolDef | undefined,
-  { input }: ToolHookContext,
-): Partial<Pick<GateResult, 'editDecisions' | 'block' | 'reason'>> {
+function block(context: GateResult, reason: string): void {
+  context.block = true
+  context.reason = reason
+}
+
+/** Blocks the call if the decisions about its edits do not fit it, or its tool cannot leave out edits. */
+function checkEditDecisions(context: GateResult, tool: ToolDef | undefined, { input }: ToolHookContext): void {
+  if (!context.editDecisions) return
   try {
-    return { editDecisions: readEditDecisions(editDecisions, countEdits(tool, input)) }
+    context.editDecisions = readEditDecisions(context.editDecisions, countEdits(tool, input))
   } catch (error) {
-    return { block: true, reason: `the decisions about the edits of this call cannot be applied: ${messageOf(error)}` }
+    block(context, `the decisions about the edits of this call cannot be applied: ${messageOf(error)}`)
   }
 }
 
@@ -102,8 +110,8 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
 }
 
 /**
- * Without handlers of the gate, a call whose approval request is unanswered or has expired is halted again. Not if the call has
- * started since: then a handler had let it pass.
+ * For a gate without handlers, which cannot approve anything: a call whose approval request is unanswered or has expired is
+ * halted again. A call that has started since its request passed the gate at that time, and is not halted.
  */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)

@@ -115,8 +115,8 @@ export class ChatDecoder implements Decoder {
     const name = isNonEmptyText(fragment?.function?.name) ? fragment.function.name : ''
     const args = argumentText(fragment?.function?.arguments)
     const index = typeof fragment?.index === 'number' ? fragment.index : undefined
-    let call = this.#findCall(index, id, name)
-    if (!call || beginsNewCall(call, name, args)) this.#calls.push((call = { index, id: '', name: '', args: '' }))
+    let call = this.#callContinuedBy({ index, id, name, args })
+    if (!call) this.#calls.push((call = { index, id: '', name: '', args: '' }))
     call.id ||= id
     call.name ||= name
     call.args += args
@@ -126,21 +126,25 @@ export class ChatDecoder implements Decoder {
     } else if (args !== '') out.push({ type: 'tool_args', id: call.announcedId, delta: args })
   }
 
+  /** `undefined` if the fragment begins a new call. */
+  #callContinuedBy(fragment: ReadFragment): Call | undefined {
+    const call = this.#callReferredTo(fragment)
+    return call && !beginsNewCall(call, fragment) ? call : undefined
+  }
+
   /**
-   * The call that a fragment continues; `undefined` if it begins a new one. A fragment without id and index continues the last
-   * call. Any other fragment continues the call with the same id or, if there is none, the call with the same index.
+   * Services refer to the call of a fragment by its id, by its index, by both, or not at all, which means the last call. The id
+   * comes first, because some services give every call the index 0.
    */
-  #findCall(index: number | undefined, id: string, name: string): Call | undefined {
-    const calls = this.#calls
-    if (id === '' && index === undefined) return calls.at(-1)
-    const hasOtherIndex = (call: Call): boolean =>
-      call.index !== undefined && index !== undefined && call.index !== index
-    const sameId = id === '' ? undefined : calls.findLast((call) => call.id === id && !hasOtherIndex(call))
-    if (sameId || index === undefined) return sameId
-    const sameIndex = calls.findLast((call) => call.index === index)
-    // Some services give every call the index 0. There, another id together with a name means a new call.
-    const isOtherCall = sameIndex !== undefined && sameIndex.id !== '' && id !== '' && name !== ''
-    return isOtherCall ? undefined : sameIndex
+  #callReferredTo({ index, id, name }: ReadFragment): Call | undefined {
+    if (id === '' && index === undefined) return this.#calls.at(-1)
+    const mayBe = (call: Call): boolean => call.index === undefined || index === undefined || call.index === index
+    const withId = id === '' ? undefined : this.#calls.findLast((call) => call.id === id && mayBe(call))
+    if (withId || index === undefined) return withId
+    const withIndex = this.#calls.findLast((call) => call.index === index)
+    // Another id together with a name: a new call of a service that gives every call the index 0.
+    const isNewCall = withIndex !== undefined && withIndex.id !== '' && id !== '' && name !== ''
+    return isNewCall ? undefined : withIndex
   }
 
   #announce(call: Call, out: ModelEvent[]): void {
@@ -228,10 +232,10 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * Whether a fragment begins a new call although `#findCall` found one: it has another name, or the same name again and the
- * beginning of an object after the object of the call is complete. A fragment without a name never begins a call.
+ * Whether a fragment that refers to a call begins a new one nevertheless: it has another name; or the same name again and the
+ * beginning of an object, while the object of the call is complete. A fragment without a name never begins a call.
  */
-function beginsNewCall(call: Call, name: string, args: string): boolean {
+function beginsNewCall(call: Call, { name, args }: ReadFragment): boolean {
   if (name === '' || call.name === '') return false
   return name !== call.name || (args.trimStart().startsWith('{') && isCompleteJson(call.args))
 }
@@ -256,6 +260,14 @@ const callOf = ({ id, name, args, extra }: Call): ReplyToolCall => ({
 
 interface UsageOptions {
   readonly reasoningOutsideOutput?: boolean
+}
+
+/** A part of a call as a chunk has it; the texts are empty where it has none. */
+interface ReadFragment {
+  readonly index: number | undefined
+  readonly id: string
+  readonly name: string
+  readonly args: string
 }
 
 interface Call {
