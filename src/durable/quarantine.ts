@@ -11,105 +11,102 @@ interface QuarantineOptions {
 /** Another job of the worker. */
 export interface OtherJob {
   readonly isRunning: boolean
-  /** Work such as a delivery to a webhook, which a suspect waits for only as long as the others get to end. */
+  /** Ends soon, such as a delivery to a webhook. It is never left; if it outlasts the grace period, the suspect runs beside it. */
   readonly isShort?: boolean
-  /** False for work that is no run of a session, such as that of a workflow's agent. */
+  /** Whether another worker can continue it. False for work that is no run of a session, such as that of a workflow's agent. */
   readonly canLeave: boolean
   readonly done: Promise<void>
   leave(): void
 }
 
 /**
- * A session is a suspect after this many crashes that it shared with other sessions, without making progress. (Progress
- * clears it, so few innocent sessions become suspects.) Suspects wait until they can run alone.
- */
-const maxDeaths = 3
-/**
- * How long the other runs of a worker may go on before they are left to other workers: enough for those that are about to end.
- * The worker claims nothing meanwhile, and the suspect, innocent in most cases, waits. Runs that are left go on elsewhere after
- * 0.2 s; what is lost is the reply that their model was writing, which few would finish in any time that a suspect could wait.
- * For the same reason no suspect is sent round to find a worker without runs: each worker would refuse it for itself.
- */
-const graceMs = 500
-/** How long they may take to end then. If one does not, such as a tool that ignores its cancellation, the suspect waits. */
-const leaveMs = 5000
-/** After that a worker with runs admits no suspect for a while, and so does not empty itself again and again. */
-const restMs = 30_000
-/**
- * How long a suspect waits at most for work that cannot be left, of which a worker may always have some: then it runs beside it.
- * Twice as long after each further death, so that one that does end its processes ends ever fewer.
- */
-const maxRefusalMs = 60_000
-/** The maximum number of suspects of which it is remembered since when they wait. */
-const maxSuspects = 1000
-
-/**
- * Lets a session that may have killed its process run alone, until it makes progress. If the process dies again, the session
- * is known to be the cause, and only such deaths count towards parking it.
+ * Finds the session that ends the process of its worker. When a process dies, each session that it ran may be the cause. A
+ * session to which this happens again and again is a suspect, and runs alone in its worker until it makes progress. If the
+ * process dies then too, the session is the cause; only such deaths count towards parking it.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions
-  /** When suspects were first refused because of work that cannot be left. */
-  readonly #refusedAt = new Map<string, number>()
   #alone: string | undefined
-  #restsUntil = 0
+  /** Until then, a worker with other runs admits no suspect. */
+  #pausedUntil = 0
+  /** When each suspect was first refused because of work that cannot be left. */
+  readonly #refusedSince = new Map<string, number>()
 
   constructor(options: QuarantineOptions) {
     this.#options = options
   }
 
-  /** The session that runs alone, or is about to. Nothing else may be claimed meanwhile. */
+  /** The suspect that runs alone, or is about to. Nothing else may be claimed meanwhile. */
   get alone(): string | undefined {
     return this.#alone
   }
 
-  /** Whether a session may run now; else it is looked at again later, perhaps by another worker. */
+  /**
+   * Whether a session may run now. A suspect may once the other jobs have ended or were left. If it may not, it stays in the
+   * queue, and this worker or another one claims it again later.
+   */
   async admit(summary: SessionSummary, others: () => readonly OtherJob[]): Promise<boolean> {
     const { id, suspicions = 0, attention } = summary
     if (this.#alone !== undefined) return false
     const deaths = suspicions + (attention === 'owner_died' ? 1 : 0) // the last one is not in its log yet
-    if (deaths < maxDeaths) return true
+    if (deaths < deathsOfSuspect) return true
     const running = others().filter(({ isRunning }) => isRunning)
-    if (running.some(({ canLeave }) => !canLeave)) return this.#hasWaitedLong(id, deaths - maxDeaths)
+    if (running.some(({ canLeave }) => !canLeave)) return this.#hasWaitedLongEnough(id, deaths - deathsOfSuspect)
     const { clock } = this.#options
-    if (running.length > 0 && clock.now() < this.#restsUntil) return false
+    if (running.length > 0 && clock.now() < this.#pausedUntil) return false
     this.#alone = id
-    const hasRoom = await this.#makeRoom(others)
-    if (hasRoom) return true
-    this.#restsUntil = clock.now() + restMs
+    if (await this.#endOthers(others)) return true
+    this.#pausedUntil = clock.now() + pauseMs
     this.leave(id)
     return false
   }
 
-  /** The session made progress, or its job is over. */
+  /** Called when a session made progress, or its job is over: a suspect then no longer needs to be alone. */
   leave(sessionId: string): void {
     if (this.#alone !== sessionId) return
     this.#alone = undefined
     this.#options.onChange()
   }
 
-  #hasWaitedLong(id: string, furtherDeaths: number): boolean {
-    const now = this.#options.clock.now()
-    const since = this.#refusedAt.get(id) ?? now
-    const isLong = now - since >= maxRefusalMs * 2 ** furtherDeaths
-    if (this.#refusedAt.size >= maxSuspects) this.#refusedAt.clear()
-    if (isLong) this.#refusedAt.delete(id)
-    else this.#refusedAt.set(id, since)
-    return isLong
+  /** Waits for the other jobs, then leaves those that can be left to other workers. Returns whether the suspect may run. */
+  async #endOthers(others: () => readonly OtherJob[]): Promise<boolean> {
+    if (await this.#haveEnded(others(), graceMs)) return true
+    const long = others().filter(({ isShort }) => !isShort)
+    for (const job of long) job.leave()
+    return this.#haveEnded(long, leaveMs)
   }
 
-  async #makeRoom(others: () => readonly OtherJob[]): Promise<boolean> {
-    const { clock } = this.#options
-    const allDone = (ms: number, jobs: readonly OtherJob[]): Promise<boolean> =>
-      within(
-        ms,
-        Promise.all(jobs.map(({ done }) => done)).then(() => true),
-        () => false,
-        clock,
-      )
-    if (await allDone(graceMs, others())) return true
-    const long = others().filter(({ isShort }) => !isShort)
-    for (const run of long) run.leave()
-    return allDone(leaveMs, long)
+  #haveEnded(jobs: readonly OtherJob[], limitMs: number): Promise<boolean> {
+    const allDone = Promise.all(jobs.map(({ done }) => done)).then(() => true)
+    return within(limitMs, allDone, () => false, this.#options.clock)
+  }
+
+  /** Some workers always have work that cannot be left. There, a suspect that has waited long enough runs beside it. */
+  #hasWaitedLongEnough(id: string, furtherDeaths: number): boolean {
+    const now = this.#options.clock.now()
+    const since = this.#refusedSince.get(id) ?? now
+    const isLong = now - since >= maxRefusalMs * 2 ** furtherDeaths
+    if (this.#refusedSince.size >= maxRemembered) this.#refusedSince.clear()
+    if (isLong) this.#refusedSince.delete(id)
+    else this.#refusedSince.set(id, since)
+    return isLong
   }
 }
+
+/** A session is a suspect after this many deaths of a process without progress in between. Progress clears it, so few innocent sessions become suspects. */
+const deathsOfSuspect = 3
+/**
+ * How long the other runs may go on before they are left: enough for those that are about to end. The worker claims nothing
+ * meanwhile, and the suspect, innocent in most cases, waits. A run that is left goes on elsewhere after 0.2 s. It loses only the
+ * reply that its model was writing, which few runs would finish in any time that a suspect could wait. For the same reason no
+ * suspect is passed on to a worker without runs: each worker would pass it on.
+ */
+const graceMs = 500
+/** How long the runs that are left may take to end. A tool that ignores its cancellation may keep one going; then the suspect is refused. */
+const leaveMs = 5000
+/** The time after such a refusal in which a worker with runs admits no suspect, so that it does not leave its runs again and again. */
+const pauseMs = 30_000
+/** Doubles with each further death, so that a suspect that does end its processes ends ever fewer. */
+const maxRefusalMs = 60_000
+/** How many suspects `#refusedSince` has at most. */
+const maxRemembered = 1000
