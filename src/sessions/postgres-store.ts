@@ -329,8 +329,8 @@ async function summaryValues(summary: StoredSummary | undefined): Promise<Values
   return [JSON.stringify(summary), storedStatusOf(summary), facets, summary.createdAt, summary.updatedAt]
 }
 
-/** A lease from the row that `lease_2` returns. Its columns are explained in postgres/functions.ts. */
-function leaseIn({ term: epoch, reached: head, waiting: inbox, died: processId, aboard: sessions }: Row): Lease {
+/** A lease from a row of `leaseSql`. */
+function leaseIn({ epoch, head, inbox, died_process: processId, died_with: sessions }: Row): Lease {
   return {
     epoch: Number(epoch),
     head: Number(head),

@@ -16,7 +16,7 @@ import { lease } from './sqlite/leases.ts'
 import { listSessions } from './sqlite/list-sessions.ts'
 import { readSpan, spanOf } from './sqlite/log-reader.ts'
 import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
-import { readBase, readInPieces } from './sqlite/pieces.ts'
+import { readForkBase, readInPieces } from './sqlite/pieces.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
 import type { Statements } from './sqlite/statements.ts'
 import { LeaseLiveness } from './sqlite/store-instances.ts'
@@ -112,8 +112,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   }
 
   /**
-   * The stamps of watched sessions: texts that change with their entries and messages. Undefined if no other connection has
-   * written since the last poll.
+   * For each watched session, a text that changes whenever its entries change, and one for its messages. Undefined if no other
+   * connection has written since the last poll.
    */
   async function readStamps(ids: readonly string[]) {
     const { connection } = opened ?? (await open())
@@ -126,13 +126,14 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const livenessIn = ({ connection, instance }: Opened): LeaseLiveness =>
     new LeaseLiveness(connection, instance, clock.now())
 
+  // Below, a large entry is a stub that names a blob; `withSpill` puts large entries into blobs and back.
   return withSpill({
     async append(id, entries, fence, content) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
       failpoint('sqlite.append.begin', entries)
-      const baseBefore = fence.base === undefined ? undefined : await readBase(read, fence.base, fence.head)
+      const forkBase = fence.base === undefined ? undefined : await readForkBase(read, fence.base, fence.head)
       const appended = await write(({ connection, rows }) =>
-        appendEntries(connection, rows, { id, entries, bodies, content, fence, baseBefore }),
+        appendEntries(connection, rows, { id, entries, bodies, content, fence, forkBase }),
       )
       if (appended) opened?.rows.remember(id, appended)
       failpoint('sqlite.append.afterCommit', entries)
@@ -157,7 +158,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async delete(id) {
       const deleted = await write(({ connection }) => deleteTree(connection, id))
-      for (const deletedId of deleted) poller.wake(deletedId, 'inbox') // wakes all watchers; 'entries' leaves out those that wait for messages only
+      // A change of the inbox wakes every watcher; a change of the entries would not wake those that watch only the inbox.
+      for (const deletedId of deleted) poller.wake(deletedId, 'inbox')
     },
 
     async lease(id, request) {
@@ -165,7 +167,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      // After the commit: it may have corrected the expiry of the held lease, which an error inside would roll back.
+      // Thrown only here, after the commit: an error inside of the transaction would roll back a corrected expiry.
       if (outcome instanceof AgentError) throw outcome
       return outcome
     },

@@ -1,6 +1,7 @@
-/** Takes, renews or gives back a lease. */
+/** Takes, renews or gives back a lease. The stored function has its own names for the columns: see functions.ts. */
 export const leaseSql = (schema: string): string =>
-  `select * from ${schema}.lease_2($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::boolean, $7::text,
+  `select outcome, writer, began, term as epoch, reached as head, summary, waiting as inbox, died as died_process,
+  aboard as died_with from ${schema}.lease_2($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::boolean, $7::text,
   $8::boolean, $9::float8)`
 
 /**

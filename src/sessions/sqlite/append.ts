@@ -22,11 +22,14 @@ interface Append {
   readonly content: AppendContent
   readonly fence: Fence
   /** For the first append of a fork. */
-  readonly baseBefore?: BaseBeforeAppend | undefined
+  readonly forkBase?: ForkBase | undefined
 }
 
-/** What was read of the forked session, the base, before the transaction. Meanwhile it may have been deleted or made anew. */
-export interface BaseBeforeAppend {
+/**
+ * What the first append of a fork needs of its base, the session that was forked. It is read before the transaction, because
+ * summarizing a long log takes time; the transaction checks that the base is still the same session.
+ */
+export interface ForkBase {
   /** The key of its row. */
   readonly baseKey: number
   /** The summary of the entries that the fork shares. */
@@ -94,7 +97,7 @@ function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, appen
   if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
   const row = holder === id ? holderRow : rows.findOrCreate(id)
   const isNew = row.head === 0
-  // The first append of a fork: the fence counts the entries that it shares, but its row has none yet.
+  // The first append of a fork: its fence already counts the shared entries, while its row has the head 0.
   const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
   if (row.head !== head && !summaryAtFork) {
     if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
@@ -121,13 +124,13 @@ function shareBase(
   fork: SessionRow,
   append: Append,
 ): StoredSummary | undefined {
-  const { baseBefore, fence } = append
-  if (!baseBefore || fence.base === undefined) return undefined
+  const { forkBase, fence } = append
+  if (!forkBase || fence.base === undefined) return undefined
   const base = rows.find(fence.base)
-  if (base?.key !== baseBefore.baseKey || base.head < fence.head) return undefined
+  if (base?.key !== forkBase.baseKey || base.head < fence.head) return undefined
   shareEntries(database, fork, { row: base, head: fence.head })
   failpoint('sqlite.fork.shared')
-  return baseBefore.summaryAtFork
+  return forkBase.summaryAtFork
 }
 
 /** Whether the same append has succeeded before. */

@@ -16,8 +16,8 @@ interface LeaseCall {
 }
 
 /**
- * Takes or renews a lease, or gives it back by a renewal with `ttlMs` 0. Requires a transaction. The busy error is returned,
- * because throwing it would roll back the clock correction: the caller throws it after the commit.
+ * Takes or renews a lease, or gives it back by a renewal with `ttlMs` 0. Requires a transaction. If another process has the lease,
+ * the error is returned and thrown by the caller after the commit: throwing it here would roll back a corrected expiry.
  */
 export function lease(database: Statements, rows: SessionRows, call: LeaseCall): Lease | SessionBusyError {
   const { id, now, instance, request } = call
@@ -26,7 +26,7 @@ export function lease(database: Statements, rows: SessionRows, call: LeaseCall):
   if (!row) throw new SessionNotFoundError(id)
   const liveness = new LeaseLiveness(database, instance, now)
   const mayTake = request.takeOver || decodeText(row.owner) === request.owner || !liveness.isHeld(row)
-  if (!mayTake) return busyAfterClockFix(database, row, now)
+  if (!mayTake) return busyWithExpiryCorrected(database, row, now)
   const died = liveness.deathOf(row)
   const epoch = take(database, row, call)
   failpoint('sqlite.lease.beforeCommit')
@@ -61,8 +61,8 @@ function renew(database: Statements, rows: SessionRows, { id, now, instance, req
 
 const renewLeaseSql = 'UPDATE sessions SET expires = ?, ttl = ?, opener = ? WHERE key = ?'
 
-/** Returns the busy error. A lease that expires more than one ttl from now shows that the clock was set back: its expiry is corrected first. */
-function busyAfterClockFix(database: Statements, row: SessionRow, now: number): SessionBusyError {
+/** The busy error. A lease that expires more than one ttl from now shows that the clock was set back; its expiry is corrected. */
+function busyWithExpiryCorrected(database: Statements, row: SessionRow, now: number): SessionBusyError {
   if (row.expires > now + row.ttl)
     database.statement('UPDATE sessions SET expires = ? WHERE key = ?').run(now + row.ttl, row.key)
   return sessionBusy(decodeText(row.id), decodeText(row.owner), row.since)

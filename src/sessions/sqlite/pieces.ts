@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { EntryRange } from '../../core/store.ts'
 import { emptySummary, type StoredSummary } from '../stored-summary.ts'
-import type { BaseBeforeAppend } from './append.ts'
+import type { ForkBase } from './append.ts'
 import { readSpan, type Span, spanOf } from './log-reader.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
@@ -24,8 +24,8 @@ export async function readInPieces(read: Read, id: string, range: EntryRange): P
   return isRead ? entries : []
 }
 
-/** The session that is forked, with the summary of its entries up to `head`. Undefined if it has fewer entries. */
-export async function readBase(read: Read, id: string, head: number): Promise<BaseBeforeAppend | undefined> {
+/** Reads what the first append of a fork needs of the session that is forked. Undefined if that has fewer than `head` entries. */
+export async function readForkBase(read: Read, id: string, head: number): Promise<ForkBase | undefined> {
   let key = 0
   let summary: StoredSummary = emptySummary
   const isRead = await eachPiece(read, id, (database, row) => {

@@ -14,6 +14,7 @@ export interface SessionRow {
   /** The `StoredSummary` as JSON, with its checksum. */
   readonly record: string | null
   readonly record_sum: number | null
+  /** 1 while a message waits in its inbox. */
   readonly has_mail: number
   /** For a fork only: the key of its original, how many of the original's first entries it shares, and a checksum of the two. */
   readonly base: number | null
@@ -32,7 +33,7 @@ export interface SessionRow {
 export const sessionColumns =
   'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.base, row.base_head, row.base_sum, row.epoch, row.owner, row.since, row.expires, row.ttl, row.opener'
 
-/** Reads the row itself, not only the index, so that a damaged index is noticed. */
+/** Finds the row by the index, and reads the id from the row itself: `find` compares them and so notices a damaged index. */
 const findSessionSql = `SELECT ${sessionColumns}
   FROM sessions AS indexed JOIN sessions AS row ON row.key = indexed.key WHERE indexed.id = ?`
 

@@ -30,8 +30,8 @@ export function parseProcess(text: unknown): ProcessIdentity | undefined {
 type InstanceState = 'own' | 'alive' | 'dead' | 'unknown' | 'closed'
 
 /**
- * Tells whether the store instance that has a lease is alive. The state of each process is determined only once, so an object
- * of this class must be used within one transaction.
+ * Tells whether the store instance that has a lease is alive. Remembers the state of each process, so use a new object for each
+ * transaction.
  */
 export class LeaseLiveness {
   readonly #database: Statements
@@ -46,9 +46,9 @@ export class LeaseLiveness {
   }
 
   /**
-   * Whether a lease is held. Whether the holding process is alive matters more than the expiry time, because the clock may
-   * have been changed. A lease of another process is held exactly as long as that process lives. The expiry time decides
-   * only for leases of this process, and for a process in another container, whose state cannot be seen.
+   * Whether a lease is held. A lease of another process is held exactly as long as that process lives, whatever its expiry time
+   * says, because the clock may have been changed. The expiry time decides for leases of this process, and for those of a
+   * process in another container, whose state cannot be seen.
    */
   isHeld({ opener, expires }: Pick<SessionRow, 'opener' | 'expires'>): boolean {
     if (opener === null) return false

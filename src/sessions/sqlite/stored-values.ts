@@ -20,7 +20,7 @@ export function decodeFormat2(encoded: string): string {
 /** The maximum number of entries of a session; a safe integer then covers 134 million sessions. */
 const maxEntries = 2 ** 26
 
-/** The primary key of entry `seq` of a session: entries are ordered by session, then by number. */
+/** The primary key of entry `seq` of a session, in the column `place`: entries are ordered by session, then by number. */
 export function entryKey(session: number, seq: number): number {
   if (seq >= maxEntries)
     throw new RangeError(`A session cannot have more than ${maxEntries - 1} entries; start a new one`)
