@@ -68,7 +68,7 @@ describe('ask_user', () => {
     [{ question: ' ' }, '"question" is empty; say what you want to know'],
     [{ ...question, options: ['a', {}] }, 'options[1] needs a "label", a short text to choose'],
     [{ ...question, options: Array.from({ length: 21 }, String) }, '21 options are too many; offer at most 20'],
-  ])('%j is refused before anybody is asked', async (input, error) => {
+  ])('%j is refused before a person is asked', async (input, error) => {
     const { text, requests } = await ask(askUser, input, accepted('x'))
     expect(text).toBe(`Validation error: ${error}`)
     expect(requests).toEqual([])

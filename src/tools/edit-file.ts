@@ -9,7 +9,7 @@ import type {
   TouchedFile,
 } from '../core/tool.ts'
 import { type Apply, applyAllowed, type EditFunctions } from './allowed-edits.ts'
-import { type CurrentFile, changeFile, maxEditableBytes, noSuchFile, previewFile } from './keyed-write.ts'
+import { type CurrentFile, changeFile, maxEditableBytes, noSuchFile, previewFile } from './change-file.ts'
 import type { NotReplaced, Replaced, ReplaceOptions, TextEdit } from './matching/replace.ts'
 import { yieldToEventLoop } from './serial-queue.ts'
 import { type CountedDiff, countedDiff, type DiffOptions, diffWithNote } from './text/diff.ts'

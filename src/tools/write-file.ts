@@ -1,7 +1,7 @@
 import type { PreviewContext, ToolCheck, ToolContext, ToolDef, ToolPreview } from '../core/tool.ts'
 import { readAll, withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
-import { type ChangedFile, type CurrentFile, changeFile, maxEditableBytes, previewFile } from './keyed-write.ts'
+import { type ChangedFile, type CurrentFile, changeFile, maxEditableBytes, previewFile } from './change-file.ts'
 import { type CountedDiff, countedDiff, diffWithNote } from './text/diff.ts'
 import { utf8 } from './text/encoding.ts'
 

@@ -60,7 +60,7 @@ describe('a question', () => {
       { question: 'x', inputType: 'slider', options },
       '"inputType" must be one of single-select, multi-select, text, got "slider"',
     ],
-  ])('%j is refused before anybody is asked', async (input, error) => {
+  ])('%j is refused before a person is asked', async (input, error) => {
     const agent = createAgent({ provider: scripted([call('1', 'ask-question', input)], 'fin'), tools })
     expect((await agent.run({ prompt: 'go' })).status).toBe('completed')
     expect(texts(agent.turns)[2]).toMatch(/^user: ←Validation error: /)

@@ -69,7 +69,7 @@ async function grepIn(root: string, input: object, options: SearcherOptions, env
 const many = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`f/${String(i).padStart(5, '0')}`, 'x\n']))
 
-/** What makes a backtracking engine try for longer than anybody waits. */
+/** A text on which a backtracking engine would work for years. */
 const endless = { pattern: '(a+)+$', text: `${'a'.repeat(60)}b\n` }
 
 describe('A146 where there is no ripgrep at all', () => {

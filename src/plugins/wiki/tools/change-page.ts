@@ -1,7 +1,7 @@
 import type { ToolContext, ToolDef, ToolResult } from '../../../core/tool.ts'
 import { digestOfJson } from '../../../platform/canonical-json.ts'
 import { boundedKey } from '../../../platform/digest.ts'
-import { plannedWriteOf, planWrite } from '../../../tools/keyed-write.ts'
+import { plannedWriteOf, planWrite } from '../../../tools/change-file.ts'
 import { runSerially } from '../../../tools/serial-queue.ts'
 import type { PluginSetup } from '../../plugin.ts'
 import { PageChanged, type Tiddler } from '../knowledge-store.ts'

@@ -437,7 +437,7 @@ test.each([
   [{ operation: 'add', fields: { 'a\nb': 'x' } }, /cannot be the name of a field/],
   [{ operation: 'add', fields: { n: 1 } }, /the field "n" must be a text/],
   [{ operation: 'add', tags: [1] }, /"tags" must be a list/],
-])('an operation that makes no sense is refused before anybody is asked: %j', async (input, words) => {
+])('an operation that makes no sense is refused before a person is asked: %j', async (input, words) => {
   expect(await use(wikiOperation, garden(), { title: 'New', ...input })).toMatch(words)
 })
 

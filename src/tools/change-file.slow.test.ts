@@ -9,7 +9,7 @@ import { createProcessContext } from '../execution/process.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../index.ts'
 import { digestOf } from '../platform/digest.ts'
 import { call, memoryExecution, scripted, tool } from '../testing/index.ts'
-import { type Change, type ChangeContext, changeFile } from './keyed-write.ts'
+import { type Change, type ChangeContext, changeFile } from './change-file.ts'
 import { runSerially } from './serial-queue.ts'
 import { writeFile } from './write-file.ts'
 
