@@ -22,7 +22,7 @@ const price = defineTool({
   },
 })
 
-// "3" is a string: models do that, and the input is mended before the tool sees it. A failure is text the model reads.
+// "3" is a string: models do that, and the input is repaired before the tool sees it. A failure is text the model reads.
 const provider = scripted(
   [call('1', 'price', { fruit: 'apple', count: '3' }), call('2', 'price', { fruit: 'kiwi' })],
   'Three apples cost 3.60 euros; kiwis we do not have.',

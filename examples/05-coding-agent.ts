@@ -1,4 +1,4 @@
-// An agent that works on files: the `coding` preset, in a folder of its own. The script plays a model that mends a bug.
+// An agent that works on files: the `coding` preset, in a folder of its own. The script plays a model that fixes a bug.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const provider = scripted(
     calls: [call('3', 'edit', { path: 'greet.sh', old_string: 'Helo', new_string: 'Hello' })],
   },
   { text: 'Once more.', calls: [call('4', 'shell', { command: 'sh test.sh' })] },
-  'Mended: the greeting was misspelt.\n',
+  'Fixed: the greeting was misspelt.\n',
 )
 
 // The file tools reach this folder and nothing else. Commands are not held by that: docs/execution.md says by what.
@@ -27,7 +27,7 @@ agent.hooks.hook('stream:text', ({ delta }) => void process.stdout.write(delta))
 agent.hooks.hook('tool:before', ({ name, input }) => console.log(`\n→ ${name} ${JSON.stringify(input)}`))
 agent.hooks.hook('tool:after', ({ result }) => console.log(String(result).replace(/^/gm, '  ')))
 
-await agent.run({ prompt: 'The test fails. Mend it.' })
+await agent.run({ prompt: 'The test fails. Fix it.' })
 console.log(await readFile(join(cwd, 'greet.sh'), 'utf8'))
 await agent.destroy()
 await rm(cwd, { recursive: true })

@@ -24,7 +24,7 @@ export interface AuthorizationServer {
   readonly renewals: number
   /** Given instead of the next answers of the token endpoint. */
   readonly answers: Answer[]
-  /** A login as if somebody had just made it. */
+  /** Tokens as after a login. */
   issue(now: number): OAuthTokens & { refresh: string }
   /** Whether a resource would be served for this access token. */
   accepts(access: string): boolean

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { createBubblewrapContext } from '../src/execution/bubblewrap.ts'
 
-/** Uses a sandbox in a process of its own: as somebody else, with something open, or to be killed. */
+/** Uses a sandbox in a process of its own: as another user, with an open file, or to be killed. */
 const [what = '', cwd = ''] = process.argv.slice(2)
 const context = createBubblewrapContext({ cwd, limits: { processes: 100 } })
 

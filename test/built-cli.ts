@@ -19,7 +19,7 @@ const dayMs = 86_400_000
 
 /**
  * What starts `libero` in tests that start it often: built, as it is installed, because each start from source takes four
- * times as long. Built once for a state of the source, whoever comes first; two at once do no harm.
+ * times as long. The first test that needs it builds it, once for a state of the source; two builds at once do no harm.
  */
 export async function builtCli(): Promise<string> {
   const place = join(cache, stateOfSource())
@@ -30,7 +30,7 @@ export async function builtCli(): Promise<string> {
   const making = mkdtempSync(join(cache, 'making-'))
   const { bundleInto } = await import('../scripts/build.ts')
   await bundleInto(making)
-  chmodSync(making, 0o755) // some tests are somebody else
+  chmodSync(making, 0o755) // some tests run as another user
   try {
     renameSync(making, place)
   } catch {

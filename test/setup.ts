@@ -13,7 +13,7 @@ if (waitFor.name !== 'waitForLong')
     return waitFor(check, typeof options === 'number' ? options : { timeout: 30_000, ...options })
   }
 
-/** Tests talk to nobody but this machine: a request that leaves it is a bug in the test. */
+/** Tests send requests to this machine alone: one that leaves it is a bug in the test. */
 function stayHere(): void {
   const { fetch } = globalThis
   globalThis.fetch = function fetchHere(input, init) {

@@ -74,5 +74,5 @@ export const socketFetch: typeof globalThis.fetch = async (input, init) => {
   })
 }
 
-/** Where an answer goes that nobody gets. */
+/** The response object of an answer that is not sent. */
 export const nowhere: NodeResponse = { writeHead: () => {}, end: () => {}, on: () => {} }

@@ -66,7 +66,7 @@ describe('taking back', () => {
     expect(log).toEqual(['called'])
   })
 
-  test('has() says whether anybody listens', () => {
+  test('has() says whether a hook has handlers', () => {
     const { hooks } = bus()
     expect(hooks.has('notice')).toBe(false)
     const unhook = hooks.hook('notice', () => {})

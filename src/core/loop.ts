@@ -81,8 +81,7 @@ async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome):
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // The handlers of `turn:next` may have taken a while. Messages that were withdrawn meanwhile are not delivered; messages that
-  // arrived meanwhile wait for the next step, unless the run would end here.
+  // Handlers take time: messages may have been withdrawn meanwhile. Messages that arrived count only if the run would end here.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []

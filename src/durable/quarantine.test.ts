@@ -45,7 +45,7 @@ test('FL23 a session that was aboard two deaths runs beside others; after three 
   expect(await admit({ id: 'other' })).toBe(true)
 })
 
-test('FL23 a worker makes room for a suspect within a second: others may end, and are then left to other workers', async () => {
+test('FL23 a worker admits a suspect within a second: its other runs may end, and are then left to other workers', async () => {
   const clock = fakeClock()
   const others = new Set<OtherJob>()
   const run = otherRun(others)

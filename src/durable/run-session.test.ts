@@ -42,7 +42,7 @@ test('FL91 a takeover stays urgent, whether its worker leaves, its session has t
   expect(await wakesOf({ attention: 'mail' }, { signal: AbortSignal.abort() })).toMatchObject([{ isUrgent: false }])
 })
 
-test('FL79 a session whose agent was being opened makes room too, before its run begins', async () => {
+test('FL79 a session whose agent is being opened is left for a suspect too, before its run begins', async () => {
   let runs = 0
   const making = { mayBegin: () => false, onRun: () => void runs++ }
   expect(await wakesOf({ attention: 'answered' }, making)).toMatchObject([{ isUrgent: true }])

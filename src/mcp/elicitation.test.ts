@@ -72,8 +72,8 @@ test('an optional field may be left empty', async () => {
 })
 
 test('an invalid answer is asked for again, and declined after three attempts', async () => {
-  const mended = await form({ age: { type: 'integer' } }, ['old', '3.5', '36'])
-  expect(mended.result).toEqual({ action: 'accept', content: { age: 36 } })
+  const corrected = await form({ age: { type: 'integer' } }, ['old', '3.5', '36'])
+  expect(corrected.result).toEqual({ action: 'accept', content: { age: 36 } })
   for (const [schema, answer] of [
     [{ type: 'integer' }, 'old'],
     [{ type: 'string', enum: ['a'] }, 'b'],

@@ -48,7 +48,7 @@ export class RateLimits {
   countMessage(user: string): void {
     const recent = this.checkMessage(user)
     recent.push(this.#now())
-    if (this.#messages.size > 10_000) this.#messages.clear() // users of long ago; at worst someone may send more once
+    if (this.#messages.size > 10_000) this.#messages.clear() // most are users of long ago; at worst a user may send more once
     this.#messages.set(user, recent)
   }
 

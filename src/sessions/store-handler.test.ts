@@ -283,8 +283,8 @@ describe('what is answered', () => {
   })
 
   test('a listener that fails later does no harm either', async () => {
-    const strays: unknown[] = []
-    const note = (error: unknown): void => void strays.push(error)
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', note)
     const read = () => Promise.reject(new Error('broken'))
     const { ask } = serving({
@@ -294,7 +294,7 @@ describe('what is answered', () => {
     expect((await ask('/sessions/s/entries')).status).toBe(500)
     await new Promise((resolve) => setImmediate(resolve))
     process.off('unhandledRejection', note)
-    expect(strays).toEqual([])
+    expect(unhandled).toEqual([])
   })
 
   test('a client that disconnected gets no lease, because it may have asked again and have one', async () => {

@@ -25,8 +25,8 @@ test.each([
 
 test('a value with an unquoted colon is read as text, also over several lines, with a warning', async () => {
   const yaml = `name: pdf\ndescription: Use this when: it's a PDF\n  or else: something\nmetadata:\n  note: a: b\n`
-  const { fields, repaired: mended } = await readFrontMatter(yaml)
-  expect(mended).toContain('quotes')
+  const { fields, repaired } = await readFrontMatter(yaml)
+  expect(repaired).toContain('quotes')
   expect(fields?.get('description')).toBe("Use this when: it's a PDF or else: something")
   expect(fields?.get('metadata')).toEqual(new Map([['note', 'a: b']]))
 })

@@ -69,7 +69,7 @@ describe('the store contract catches', () => {
         },
       }),
     ],
-    'a store that gives a held lease to anybody': [
+    'a store that gives a held lease to another owner': [
       'a lease that is held keeps others out, and the error names its owner',
       (good) => ({ ...good, lease: (id, request) => good.lease(id, { takeOver: true, ...request }) }),
     ],

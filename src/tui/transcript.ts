@@ -198,7 +198,7 @@ const plain = (text: string): string => text
 
 const isBad = ({ run }: NoticeRow): boolean => run?.status === 'error'
 
-/** Messages of the person among the rows before an index; counting stops where nobody would read the number. */
+/** Messages of the person among the rows before an index; counting stops at 10,000 rows, so that a long session does not slow down the screen. */
 function turnsIn({ rows }: SessionView, end: number): number {
   let count = 0
   for (const row of rows.slice(0, Math.min(end, 10_000))) if (row.kind === 'message' && !row.isNote) count++

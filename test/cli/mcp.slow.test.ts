@@ -28,7 +28,7 @@ async function office(): Promise<{ desk: Desk; service: MockService }> {
 }
 
 /** On a busy machine a server may need long to start. */
-const patience = 60_000
+const startLimitMs = 60_000
 
 /** A server as in `.mcp.json`. */
 const program = (...args: string[]) => ({ command: process.execPath, args: [script, ...args] })
@@ -36,7 +36,7 @@ const flag = (name: string, ...habits: string[]): string[] => [
   '--mcp',
   JSON.stringify({
     ...{ name, transport: 'stdio', ...program(name, ...habits) },
-    bootstrapTimeout: habits.includes('hang') ? 3000 : patience,
+    bootstrapTimeout: habits.includes('hang') ? 3000 : startLimitMs,
   }),
 ]
 
@@ -165,7 +165,7 @@ describe('servers of a project', () => {
     timeLimit,
     async () => {
       const { desk, service, starts, trust } = await project()
-      const entry = { ...program('theirs'), env: { STARTS: starts }, bootstrapTimeout: patience }
+      const entry = { ...program('theirs'), env: { STARTS: starts }, bootstrapTimeout: startLimitMs }
       desk.write('.mcp.json', file({ theirs: entry }))
       const before = await desk.libero(['Look.'])
       expect(before.code).toBe(0)
@@ -249,7 +249,7 @@ describe('servers of a project', () => {
 
   test('TR-19 its servers stop when trust is revoked in the middle of a run', timeLimit, async () => {
     const { desk, service, starts, trust } = await project()
-    const theirs = { ...program('theirs'), env: { STARTS: starts }, bootstrapTimeout: patience }
+    const theirs = { ...program('theirs'), env: { STARTS: starts }, bootstrapTimeout: startLimitMs }
     desk.write('.mcp.json', file({ theirs }))
     await trust()
     const revoked = gate()

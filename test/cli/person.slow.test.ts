@@ -24,7 +24,7 @@ interface Person extends PseudoTerminal {
   result(): Promise<Result>
 }
 
-interface Seat {
+interface TerminalOptions {
   readonly columns?: number
   readonly rows?: number
   readonly env?: Record<string, string>
@@ -32,7 +32,7 @@ interface Seat {
   readonly shell?: string
 }
 
-function sit(argv: readonly string[], { env, shell, ...size }: Seat = {}): Person {
+function sit(argv: readonly string[], { env, shell, ...size }: TerminalOptions = {}): Person {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-person-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const RESULT = join(folder, 'result.json')

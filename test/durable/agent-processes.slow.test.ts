@@ -9,7 +9,7 @@ import { scripted } from '../../src/testing/scripted.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
 import { temporary } from '../temporary.ts'
 
-const patience = { timeout: 25_000, interval: 20 }
+const waitLimits = { timeout: 25_000, interval: 20 }
 const program = fileURLToPath(new URL('agent-worker.ts', import.meta.url))
 
 /** A worker over the file; what it printed is in `lines`. */
@@ -43,11 +43,11 @@ test('FL60 a worker is killed in the work on an agent: another process finishes 
   expect((await front.sendMsgToAgent(id, 'Long work')).state).toBe('submitted')
 
   const first = startWorker(path, 'hangs')
-  await vi.waitFor(() => expect(first.lines).toContain('asked'), patience)
-  await vi.waitFor(() => expect(heard).toContain('working'), patience)
+  await vi.waitFor(() => expect(first.lines).toContain('asked'), waitLimits)
+  await vi.waitFor(() => expect(heard).toContain('working'), waitLimits)
   first.child.kill('SIGKILL')
   const second = startWorker(path)
-  await vi.waitFor(() => expect(heard).toContain('completed'), patience)
+  await vi.waitFor(() => expect(heard).toContain('completed'), waitLimits)
   expect(heard.filter((line) => line.includes(':'))).toEqual(['user: Long work', 'assistant: Done.'])
   expect([second.lines, provider.requests]).toEqual([['asked'], []])
 }, 60_000)

@@ -15,17 +15,17 @@ const prompt: Message = { role: 'user', content: [{ type: 'text', text: 'Go on.'
 describe.each(counterparts)('B1 the rules for $name', (to) => {
   test.each(small)('repair $name once and for all', ({ turns }) => {
     const messages = turns(to)
-    const fitted = mended(messages, to)
-    expect(mended(messages, to)).toEqual(fitted)
-    expect(mended(fitted, to)).toEqual(fitted)
+    const fitted = repaired(messages, to)
+    expect(repaired(messages, to)).toEqual(fitted)
+    expect(repaired(fitted, to)).toEqual(fitted)
   })
 
   test('repair everything once and for all, and never change the log', () => {
     fc.assert(
       fc.property(conversation(to), (messages) => {
         const before = JSON.stringify(messages)
-        const fitted = mended(messages, to)
-        expect(mended(fitted, to)).toEqual(fitted)
+        const fitted = repaired(messages, to)
+        expect(repaired(fitted, to)).toEqual(fitted)
         expect(JSON.stringify(messages)).toBe(before)
       }),
       { numRuns: 150 },
@@ -41,7 +41,7 @@ describe.each(counterparts)('B1 the rules for $name', (to) => {
           list.push(message)
           rules.repair(list)
         }
-        expect(rules.repair(list).messages).toEqual(mended(messages, to))
+        expect(rules.repair(list).messages).toEqual(repaired(messages, to))
       }),
       { numRuns: 100 },
     )
@@ -74,7 +74,7 @@ describe.each(counterparts)('B1 the rules for $name', (to) => {
 const rulesFor = ({ wire, by }: Counterpart): TranscriptRules =>
   new TranscriptRules(wire.rules, { ...by, wire: wire.name, toWire: createToolNames(wire.rules.toolName).toWire })
 
-const mended = (messages: readonly Message[], to: Counterpart): readonly Message[] =>
+const repaired = (messages: readonly Message[], to: Counterpart): readonly Message[] =>
   rulesFor(to).repair(messages).messages
 
 const request = (model: string): Omit<ModelRequest, 'messages'> => ({

@@ -38,7 +38,7 @@ describe.each(sampleOf(counterparts, 2))('B1 $name', (to) => {
     const { agent, repairs } = await open(store, { cache: false })
 
     expect((await agent.run({ prompt: 'Go on.' })).text).toBe('ok')
-    await expectMended(poison, to, repairs, store)
+    await expectRepaired(poison, to, repairs, store)
     expect(JSON.stringify((await store.read('s')).slice(0, before.length))).toBe(bytes)
     if (poison.isBig) return
     const first = server.requests.at(-1)!
@@ -102,8 +102,8 @@ const tools = { look: tool('look', () => 'seen'), odd }
 /** All but the end of a JSON text, which closes what goes on in the next one. */
 const beginsLike = (text: string) => (next: string) => next.startsWith(text.replace(/[\]}]+$/, ''))
 
-/** What had to be mended was told, with rule and place; what had not was left alone. */
-async function expectMended(poison: Poison, to: Counterpart, repairs: readonly Repair[], store: SessionStore) {
+/** A repair is reported with its rule and position, and nothing is reported where no repair is needed. */
+async function expectRepaired(poison: Poison, to: Counterpart, repairs: readonly Repair[], store: SessionStore) {
   const rule = typeof poison.rule === 'string' ? poison.rule : poison.rule[to.wire.name]
   const entries = await store.read('s')
   const told = repairs.find((repair) => repair.rule === rule)

@@ -357,7 +357,7 @@ describe('between one request and the next', () => {
   })
 })
 
-test('a service that is overloaded is asked again, without anybody having said so', async () => {
+test('a request to an overloaded service is sent again by default', async () => {
   const overloaded = { status: 529, body: '{"type":"error","error":{"type":"overloaded_error","message":"busy"}}' }
   const { fetch, asked } = fakeService(overloaded, speak('anthropic-messages', { text: 'ok' }))
   const clock = fakeClock()

@@ -22,7 +22,7 @@ afterAll(async () => {
 afterEach(() => vi.restoreAllMocks())
 
 describe('no key', () => {
-  /** Everything that anybody could write down of it. */
+  /** Every text that an error, event or log could contain of it. */
   const written = (...things: readonly unknown[]): string =>
     things.map((thing) => `${inspect(thing, { depth: 10, showHidden: true })}${json(thing)}${String(thing)}`).join('\n')
 

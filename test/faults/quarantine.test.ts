@@ -82,7 +82,7 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
   )
 
   test.each(places)(
-    'for $what is mended with few questions, where it does not say which',
+    'a refusal of $what that does not say which is repaired with few requests',
     async ({ turn, block, turns }) => {
       const store = await storeWith(turns)
       const before = JSON.stringify(await store.read('s'))

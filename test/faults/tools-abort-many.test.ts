@@ -53,14 +53,14 @@ test.skipIf(!onLinux)(
     let ended = 0
     let aborted = 0
     const queue = moments.values()
-    const lane = async (): Promise<void> => {
+    const runner = async (): Promise<void> => {
       for (const moment of queue) {
         const outcome = await oneRun(mark, moment)
         if (outcome === 'aborted') aborted++
         else ended++
       }
     }
-    await Promise.all(Array.from({ length: sideBySide }, lane))
+    await Promise.all(Array.from({ length: sideBySide }, runner))
     expect(ended + aborted).toBe(runs)
     expect(aborted).toBeGreaterThan(runs / 4)
     expect(ended).toBeGreaterThanOrEqual(runs / 2)

@@ -135,7 +135,7 @@ test('SV56 a question of a tool is answered with an output, and the reply goes o
   expect(plain(chat.messages)).toEqual(plain(toUIMessages(await store.read('asked'))))
 })
 
-test('SV56 a question of ask_user, which nobody at the server can answer, is answered with an output', async () => {
+test('SV56 a question of ask_user, which the server cannot show to a person, is answered with an output', async () => {
   const model = scripted([call('q1', 'ask_user', { question: 'Which colour?' })], 'Blue it is.')
   const { page } = await startChatServer({ provider: () => model, tools: { ask_user: createAskUserTool() as never } })
   const chat = page('user', { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls })

@@ -301,7 +301,7 @@ test('a project that is not trusted any more is not read again, whatever else sa
   expect([states(layers), existsSync(canary)]).toEqual([[], false])
 })
 
-test('TR-13 without anybody to ask its tools stay off, and the notice says how to grant them', async () => {
+test('TR-13 without a person to ask, its tools stay off, and the notice says how to grant them', async () => {
   const { at, canary } = await place()
   const { interact, close } = createAuthority()
   const list = createTrustList({ folder: join(at.home, 'config') })

@@ -95,7 +95,7 @@ test('HK01 an answer that allows every edit is a plain yes, and one that denies 
   expect(no.results()[0]).toMatch(/^Blocked: ToolTerminal\/ApprovalDenied: denied by user: edit #1: a\nedit #3: c$/)
 })
 
-test('HK03 a model that sends _outcomes is refused, and nobody is asked', async () => {
+test('HK03 a call in which the model sends _outcomes is refused without a question to a person', async () => {
   const { agent, content, results, prompts } = desk([change('1', { _outcomes: [allow, allow, allow] })])
   await agent.run({ prompt: 'Go.' })
   expect(prompts).toEqual([])

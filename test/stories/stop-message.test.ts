@@ -69,7 +69,7 @@ describe('a message that says stop', () => {
     expect(session.runs.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed'])
   })
 
-  test('stops a run that has the session and has not asked anybody yet', async () => {
+  test('stops a run that has the session and has asked no model yet', async () => {
     const { agent, store, provider } = await setUp('never said')
     const run = agent.run({ prompt: 'go', hooks: { 'session:start': () => store.send('s', stop()).then(tick) } })
     await expect(run).rejects.toThrow(AgentAbortedError)

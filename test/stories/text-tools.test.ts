@@ -203,7 +203,7 @@ describe('a conversation in text', () => {
     expect(model.requests[1]!.messages.at(-1)!.role).toBe('user')
   })
 
-  test('ids stay unique over restarts without anybody giving them', async () => {
+  test('ids that the library makes stay unique over restarts', async () => {
     const store = createMemoryStore()
     const said = '<tool_use name="now">{}</tool_use>'
     for (let i = 0; i < 3; i++) {

@@ -147,7 +147,7 @@ describe('time limits', () => {
     await expect(running).rejects.toThrow('aborted')
   })
 
-  test('each call of a lane has its own whole time, and what settles late is dropped', async () => {
+  test('each call of a wave has a whole time limit of its own, and a result that comes after it is dropped', async () => {
     const clock = fakeClock()
     const wait = tool(
       'wait',
@@ -229,7 +229,7 @@ describe('defineTool', () => {
     expect(days).toEqual([{ at: '2026-11-15' }, 2026])
   })
 
-  test('an input that its schema refuses is rejected before anybody is asked to run it', async () => {
+  test('a call whose input the schema refuses gets a result without tool:before', async () => {
     const strict = defineTool({
       name: 'strict',
       description: '',

@@ -6,7 +6,7 @@ import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
 describe('what was judged is what runs', () => {
   test.each([
     ['', { list: [1] }],
-    [', mended or not', { list: '[1]' }],
+    [', repaired or not', { list: '[1]' }],
   ])('no handler can change the input after the gate%s', async (_, input) => {
     const ran: unknown[] = []
     const save = tool('save', (input) => {

@@ -9,7 +9,7 @@ describe('the order of all hooks of one call', () => {
   const end = ['tool:transform', 'tool:after']
   test.each([
     ['that runs', call('c1', 'count', { n: 1 }), [...run, ...end]],
-    ['that had to be mended', call('c1', 'count', { n: '1' }), ['validation:coerce', ...run, ...end]],
+    ['that had to be repaired', call('c1', 'count', { n: '1' }), ['validation:coerce', ...run, ...end]],
     ['A087 that throws', call('c1', 'count', { n: 13 }), [...run, 'tool:error', ...end]],
     ['that is invalid', call('c1', 'count', { n: 'x' }), ['validation:reject']],
     ['that is unknown', call('c1', 'cuont', {}), ['tool:unknown', 'tool:error']],

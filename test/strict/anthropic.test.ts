@@ -34,8 +34,8 @@ const loop = (called: object, answer: object, ...rest: object[]) => body(hi, ass
 const goodLoop = loop(call('a'), result('a'))
 const headers = (more: Record<string, string | undefined>) => ({ body: good, headers: { ...usual.headers, ...more } })
 
-const row = (rule: string, says: string | RegExp, bad: Row['bad'], mended: Row['mended'] = good): Row => ({
-  ...{ rule, says, bad, mended },
+const row = (rule: string, says: string | RegExp, bad: Row['bad'], fixed: Row['fixed'] = good): Row => ({
+  ...{ rule, says, bad, fixed },
 })
 
 describe('the strict Messages API', () => {

@@ -25,8 +25,8 @@ const body = (...contents: object[]) => ({ generationConfig: { maxOutputTokens: 
 const asking = (more: object) => ({ ...body(hi), ...more })
 const good = body(hi)
 const goodLoop = body(hi, said(signed()), user(result()))
-const row = (rule: string, says: string | RegExp, bad: Row['bad'], mended: Row['mended'] = good): Row => ({
-  ...{ rule, says, bad, mended },
+const row = (rule: string, says: string | RegExp, bad: Row['bad'], fixed: Row['fixed'] = good): Row => ({
+  ...{ rule, says, bad, fixed },
 })
 
 describe('the strict Gemini API', () => {

@@ -8,7 +8,7 @@ export interface Row {
   readonly rule: string
   readonly says: string | RegExp
   readonly bad: Case
-  readonly mended: Case
+  readonly fixed: Case
 }
 
 /** A body, a text that is no body, or a body with other request options. */
@@ -22,12 +22,12 @@ export interface Sent {
 
 /** Tests that each rule refuses the wrong request, and accepts the corrected one. */
 export function testRows(dialect: Dialect, usual: Omit<Required<Sent>, 'body'>, rows: readonly Row[]): void {
-  test.each(rows)('refuses $rule', ({ says, bad, mended }) => {
+  test.each(rows)('refuses $rule', ({ says, bad, fixed }) => {
     const refusal = verdict(dialect, usual, bad)
     expect(refusal?.message).toMatch(says)
     expect(refusal?.status).toBeGreaterThanOrEqual(400)
     expect(JSON.stringify(refusal?.body)).toContain(JSON.stringify(refusal?.message).slice(1, -1))
-    expect(verdict(dialect, usual, mended)?.message).toBeUndefined()
+    expect(verdict(dialect, usual, fixed)?.message).toBeUndefined()
   })
 }
 

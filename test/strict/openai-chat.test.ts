@@ -31,8 +31,8 @@ const body = (...messages: object[]) => ({ model: 'm', max_tokens: 10, stream: t
 const asking = (more: object) => ({ ...body(hi), ...more })
 const good = body(hi)
 const goodLoop = body(hi, calling(call('a')), result('a'))
-const row = (rule: string, says: string | RegExp, bad: Row['bad'], mended: Row['mended'] = good): Row => ({
-  ...{ rule, says, bad, mended },
+const row = (rule: string, says: string | RegExp, bad: Row['bad'], fixed: Row['fixed'] = good): Row => ({
+  ...{ rule, says, bad, fixed },
 })
 
 describe('the strict Chat Completions API', () => {

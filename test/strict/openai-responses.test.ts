@@ -42,8 +42,8 @@ const body = (...input: object[]) => ({ model, store: false, stream: true, max_o
 const asking = (more: object) => ({ ...body(hi), ...more })
 const good = body(hi)
 const goodLoop = body(hi, call('a'), result('a'))
-const row = (rule: string, says: string | RegExp, bad: Row['bad'], mended: Row['mended'] = good): Row => ({
-  ...{ rule, says, bad, mended },
+const row = (rule: string, says: string | RegExp, bad: Row['bad'], fixed: Row['fixed'] = good): Row => ({
+  ...{ rule, says, bad, fixed },
 })
 
 describe('the strict Responses API', () => {

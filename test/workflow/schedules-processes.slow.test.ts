@@ -44,7 +44,7 @@ test('D045 two processes over one file: one of them fires, the other takes over 
   await vi.waitFor(async () => {
     expect(await saidIn(store, 'agent-b')).toEqual(['user: Once', 'assistant: Done.', 'user: Last', 'assistant: Done.'])
     expect(await saidIn(store, 'agent-c')).toEqual(['user: Orphan', 'assistant: Done.'])
-  }, patience)
+  }, waitLimits)
   other.process.stdin!.end()
   await other.ended
 
@@ -106,6 +106,6 @@ function startChild(args: readonly string[]): Child {
   return { process: child, lines, ended }
 }
 
-const patience = { timeout: 20_000, interval: 20 }
+const waitLimits = { timeout: 20_000, interval: 20 }
 
-const until = (isTrue: () => boolean): Promise<void> => vi.waitFor(() => expect(isTrue()).toBe(true), patience)
+const until = (isTrue: () => boolean): Promise<void> => vi.waitFor(() => expect(isTrue()).toBe(true), waitLimits)

@@ -17,11 +17,11 @@ test('an agent at work in another process is stopped by cancelAgent, closed by c
   const { workflow, child, lines } = await atWork()
   await workflow.cancelAgent(id)
   expect((await workflow.getStatus(id)).state).toBe('canceled')
-  await vi.waitFor(() => expect(lines).toContain('ended canceled'), patience)
+  await vi.waitFor(() => expect(lines).toContain('ended canceled'), waitLimits)
 
   await workflow.closeAgent(id)
   child.stdin!.write('Hello?')
-  await vi.waitFor(() => expect(lines.at(-1)).toBe(`refused agent "${id}" is closed; create another one`), patience)
+  await vi.waitFor(() => expect(lines.at(-1)).toBe(`refused agent "${id}" is closed; create another one`), waitLimits)
   expect(lines.filter((line) => line.startsWith('error'))).toEqual([])
 }, 30_000)
 
@@ -29,7 +29,7 @@ test('an agent at work in another process is closed during its work', async () =
   const { workflow, lines } = await atWork()
   await workflow.closeAgent(id)
   expect(await workflow.getAgent(id)).toMatchObject({ closed: true })
-  await vi.waitFor(() => expect(lines).toContain('ended canceled'), patience)
+  await vi.waitFor(() => expect(lines).toContain('ended canceled'), waitLimits)
   expect(lines.filter((line) => line.startsWith('error'))).toEqual([])
 }, 30_000)
 
@@ -53,10 +53,10 @@ test('a process that is frozen gets a stop message, and has stopped when it cont
   child.kill('SIGCONT')
   await cancelling
   expect((await workflow.getStatus(id)).state).toBe('canceled')
-  await vi.waitFor(() => expect(lines).toContain('ended canceled'), patience)
+  await vi.waitFor(() => expect(lines).toContain('ended canceled'), waitLimits)
 }, 30_000)
 
-const patience = { timeout: 15_000, interval: 20 }
+const waitLimits = { timeout: 15_000, interval: 20 }
 const program = fileURLToPath(new URL('fixtures/working-child.ts', import.meta.url))
 
 interface Scene {
@@ -78,7 +78,7 @@ async function atWork(): Promise<Scene> {
     child.kill('SIGKILL')
     await ended
   })
-  await vi.waitFor(() => expect(lines).toContain('asked'), patience)
+  await vi.waitFor(() => expect(lines).toContain('asked'), waitLimits)
 
   const provider = scripted('Yes.')
   const store = createSqliteStore({ path })

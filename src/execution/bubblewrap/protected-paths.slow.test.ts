@@ -147,7 +147,7 @@ describe('what is protected in a folder', () => {
 })
 
 describe('what stands in for missing files', () => {
-  test('is there while it is needed by anybody, and then gone', async () => {
+  test('is there while any command needs it, and then gone', async () => {
     const [one, other] = [createPlaceholders(), createPlaceholders()]
     const { release } = await one.hold(at('.a', '.b'))
     const { release: again } = await one.hold(at('.a'))

@@ -30,10 +30,11 @@ describe.skipIf(!onLinux)('FM-11 of servers nothing is left', () => {
   const starts = rounds(2, 20)
   test(`after ${starts * kinds.length} starts and stops`, { timeout: 100_000 }, async () => {
     const mark = planted()
-    const lanes = kinds.map(async (habits, lane) => {
-      for (let n = 0; n < starts; n++) await startAndStop([server, ...habits], lane % 2 === n % 2 ? 'ready' : 'at once')
+    const runners = kinds.map(async (habits, runner) => {
+      for (let n = 0; n < starts; n++)
+        await startAndStop([server, ...habits], runner % 2 === n % 2 ? 'ready' : 'at once')
     })
-    await Promise.all(lanes)
+    await Promise.all(runners)
     expect(await left(mark)).toEqual([])
   })
 

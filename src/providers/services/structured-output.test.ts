@@ -87,10 +87,10 @@ describe('a service that answers in a shape by itself', () => {
 
   test.each(cases)('gets the error once, and then the run fails: %s', async (_, make, wire) => {
     const wrong = speak(wire, { text: '{"name":5}' })
-    const mended = await outputOf(make, [wrong, wrong, speak(wire, { text: JSON.stringify(answer) })])
-    expect(mended.stats.output).toEqual(answer)
-    expect(mended.asked).toHaveLength(3)
-    expect(mended.asked[2]!.text).toContain('does not fit')
+    const corrected = await outputOf(make, [wrong, wrong, speak(wire, { text: JSON.stringify(answer) })])
+    expect(corrected.stats.output).toEqual(answer)
+    expect(corrected.asked).toHaveLength(3)
+    expect(corrected.asked[2]!.text).toContain('does not fit')
     await expect(outputOf(make, [wrong])).rejects.toMatchObject({ providerCode: 'output_invalid' })
   })
 })

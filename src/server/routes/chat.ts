@@ -143,7 +143,7 @@ async function sendAnswers(call: Call, { parts }: ChatMessage): Promise<ReplyToF
     const answer = answerTo(open, parts)
     if (!answer || open.sessionId !== id) continue
     await answerCall({ ...call, params: { id: name, callId: open.callId }, body: answer }).catch((error: unknown) => {
-      // Somebody else was faster; the reply tells what became of it.
+      // Another client has answered first; the reply has the outcome.
       if (!(error instanceof Problem && error.code === 'answered_before')) throw error
     })
     isAnswered = true

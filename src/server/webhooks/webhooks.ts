@@ -128,7 +128,7 @@ export class Webhooks {
     for (const delivery of this.#deliveries.values()) void delivery.notice(summary)
   }
 
-  /** Finds what changed while nobody looked. */
+  /** Finds what changed while no process delivered. */
   async #sweep(): Promise<void> {
     const now = this.#options.clock.now()
     let from = Number.POSITIVE_INFINITY

@@ -8,7 +8,7 @@ import type { Counterpart } from './counterparts.ts'
 /** A log that would be refused as it is, by one service or another. */
 export interface Poison {
   readonly name: string
-  /** The rule that mends it, for all wires or by wire; a wire without one takes it as it is. */
+  /** The rule that repairs it, for all wires or by wire; a wire without one takes it as it is. */
   readonly rule: string | Readonly<Record<string, string>>
   turns(to: Counterpart): readonly Said[]
   /** So big that it is not tried in every way. */
