@@ -40,9 +40,9 @@ export interface Service {
   readonly credentials: CredentialSource
   /** Headers besides the content type and those of `ServiceOptions.headers`. */
   headers(credential: RequestCredential | undefined, request: ModelRequest): Readonly<Record<string, string>>
-  /** Changes the fields of a body last, after the wire and `extraBodyParams`. It does not see the conversation. */
+  /** Changes the fields of a body after the wire and `extraBodyParams` have set them. They do not contain the conversation. */
   fields?(fields: Fields, request: ModelRequest, credential: RequestCredential | undefined): Fields
-  /** The service refuses a prompt that is too long with a 400 without any text. */
+  /** If the prompt is too long, the service answers 400 without any text. */
   readonly isSilentOnOverflow?: boolean
 }
 
@@ -77,7 +77,7 @@ export function createProvider(service: Service, options: ServiceOptions): Provi
   return retry === false ? watched : withRetry(watched, { clock, ...retry })
 }
 
-/** A stream whose source is still being loaded. Once it is loaded, each event is passed on without an extra promise. */
+/** A stream that exists before the code that makes its source is loaded. Afterwards each event is passed on without an extra promise. */
 export class LazyStream implements AsyncIterableIterator<ModelEvent> {
   readonly #loading: Promise<EventIterator>
   #inner: EventIterator | undefined

@@ -19,7 +19,7 @@ export interface Wire {
   leadingItems?(request: ModelRequest): readonly object[]
   /** Writes one message. Must depend on the message alone, because its bytes are cached as long as the message lives. */
   writeMessage(message: Message): readonly WireItem[]
-  /** The same items with a cache breakpoint at their end; absent if the API has no breakpoints. */
+  /** The same items with a cache breakpoint at their end: the service caches the request up to there. Absent if the API has none. */
   withCacheBreakpoint?(items: readonly WireItem[]): readonly WireItem[]
   /**
    * A shortcut for adding a breakpoint to a message that is already serialized. Every serialized message ends with `end`;
@@ -31,9 +31,10 @@ export interface Wire {
   readError(body: unknown): WireError
 }
 
-/** One element of the conversation on the wire; `blocks[i]` is the index of the message's block that its i-th part was made of. */
+/** One element of the conversation on the wire. A message may become several. */
 export interface WireItem {
   readonly json: object
+  /** For each part of `json`, the index of the block of the message that it was made of. A refusal names a part; this finds the block. */
   readonly blocks: readonly number[]
 }
 

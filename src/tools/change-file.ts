@@ -15,7 +15,7 @@ export type ChangeContext = Pick<
   'execution' | 'handle' | 'signal' | 'log' | 'callId' | 'idempotencyKey' | 'attempt'
 >
 
-/** The file as it is now. While `changeFile` runs, no other call changes it; `previewFile` takes no lock. */
+/** The file as it is now. No other call changes it while `changeFile` uses it; during `previewFile` it may change. */
 export interface CurrentFile {
   readonly info: FileInfo
   /** The whole content, read once. Throws an error for the model if the file is larger than `maxEditableBytes`. */
@@ -65,8 +65,8 @@ export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: C
   const { path } = touch
   refuseFolderName(path)
   const { execution, handle, signal } = ctx
-  // All agents that share an execution context share its queues. A new file has no key yet, so calls that create it are
-  // ordered by its path.
+  // Changes of one file wait in one queue, which all agents of an execution context share. The file is identified by its key, the
+  // same for all its names. A file that is to be created has none yet, so calls also wait in a queue for the path.
   return runSerially(execution, `path ${posix.resolve(handle.cwd, path)}`, signal, async () => {
     const key = await withCurrentFile(ctx, path, async (file) => file?.info.key)
     if (key === undefined) return changeExclusively(ctx, touch, change)
@@ -194,7 +194,7 @@ async function wasWritten({ after }: PlannedWrite, file: OpenFile): Promise<bool
   return (await contentDigest(file)) === after
 }
 
-/** Covers the whole content, unlike `digestOfFile`. */
+/** The digest of the whole content, also of a very large file, of which `digestOfFile` takes only the stamp. */
 async function contentDigest({ read }: OpenFile): Promise<string> {
   const hash = createHash('sha256')
   for (let position = 0; ; ) {
@@ -212,7 +212,8 @@ async function write(
   current: FileInfo | undefined,
 ): Promise<void> {
   const { execution, handle } = ctx
-  // If the execution context has no stamps, `openFile` invents one, which must not be sent to `writeFile`.
+  // The write fails if the file has another stamp by then. A context without stamps has only the one that `openFile` of
+  // platform/files-of.ts invents, which `writeFile` does not know.
   const hasStamps = execution.openFile !== undefined || execution.stat !== undefined
   const ifStamp = current ? current.stamp : null
   try {
@@ -248,7 +249,7 @@ export function plannedWriteOf({ log, idempotencyKey, attempt }: PlanContext): P
 /** Records in the log what this call is about to write. Must be awaited before the write. */
 export function planWrite(ctx: PlanContext, planned: Omit<PlannedWrite, 'key' | 'callId'>): Promise<void> {
   const { log, signal, callId, idempotencyKey: key } = ctx
-  // One at a time: a state entry replaces the previous one of its owner, so it must include the open plans of other calls.
+  // Serially, because a state entry replaces the previous one of its owner: it has to contain the open plans of other calls too.
   return runSerially(log, writesOwner, signal, async () => {
     const others = plannedWritesIn(log).filter((plan) => plan.key !== key && log.transcript.isUnderWay(plan.callId))
     await log.append({ type: 'state', owner: writesOwner, value: { writes: [...others, { key, callId, ...planned }] } })

@@ -39,13 +39,14 @@ export interface EditDetails {
   readonly replacements: number
   /** Covers everything that changed in the file. */
   readonly diff: string
-  /** The outcome of each edit, if they were decided about one by one. The field is called `edits` because logs already contain that name. */
+  /** The outcome of each edit, if a person decided about each. (Existing logs have the name `edits`, so it stays.) */
   readonly edits?: readonly EditOutcome[]
 }
 
 /**
- * Makes all of the edits, each on the result of the one before, or none. If a person decided about each edit, only the
- * allowed ones are applied; one that can no longer be made as the person saw it fails, and the others are made. Throws if the file does not exist.
+ * Makes all of the edits, each on the result of the one before, or none. If a person decided about each edit, makes the allowed
+ * ones instead, each on its own: one that can no longer be made as the person saw it fails alone. Throws if the file does not
+ * exist.
  */
 export async function editFile(
   ctx: ToolContext,
@@ -53,18 +54,18 @@ export async function editFile(
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
 ): Promise<EditFileResult> {
-  // `changeFile` calls the function below, which computes the edits, unless an earlier attempt of this call has written the file.
-  const computed: { plan?: ComputedEdits | Refusal } = {}
+  // `changeFile` does not call the function if an earlier attempt of this call has written the file: then nothing is computed.
+  const computed: { edits?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
     const plan = await computeEdits(file, path, inputs, ctx, { decisions })
-    computed.plan = plan
+    computed.edits = plan
     if (plan.type === 'refused' || plan.text === file.text) return 'no change'
     const content = encodeWithinLimit(path, plan)
     return plan.outcomes ? { content, report: plan.outcomes } : content
   })
   const { file } = changed
-  const { plan } = computed
+  const { edits: plan } = computed
   if (!plan) {
     const savedOutcomes = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
     return { type: 'edited by earlier attempt', details: { file, ...savedOutcomes } }
@@ -89,11 +90,11 @@ export async function previewEdits(
   )
   if (plan.type === 'refused') return plan
   encodeWithinLimit(path, plan) // throws if the file would become too large
-  const each = plan.editDiffs && { edits: plan.editDiffs.map(changeOf) }
-  return { files: [{ path, change: 'edit', ...changeOf(plan), ...each }] }
+  const each = plan.editDiffs && { edits: plan.editDiffs.map(previewOf) }
+  return { files: [{ path, change: 'edit', ...previewOf(plan), ...each }] }
 }
 
-const changeOf = ({ diff, added, removed, moreLines = 0 }: CountedDiff): EditPreview => ({
+const previewOf = ({ diff, added, removed, moreLines = 0 }: CountedDiff): EditPreview => ({
   added,
   removed,
   diff,
@@ -179,7 +180,7 @@ async function computeEdits(
   const { replaceText } = await import('./matching/replace.ts')
   const options: ReplaceOptions = {
     display: file.decodeForDisplay,
-    // The real limit is in bytes. A text of more characters than that is too large in any case, and is refused early.
+    // The limit is in bytes, and `encodeWithinLimit` checks it. A text with more characters than that is refused before it is built.
     maxLength: maxEditableBytes,
     reportLines: inputs.length === 1,
   }
@@ -224,7 +225,7 @@ const longestEditDiff = 8192
 export const allowsPerEditDecisions = ({ length }: readonly EditInput[]): boolean =>
   length > 1 && length <= maxDecidedEdits
 
-/** A function that yields to the event loop if it last did so more than `maxBlockMs` ago. */
+/** Makes a function that lets other work run if none could for `maxBlockMs`. */
 function createYielder(signal: AbortSignal): () => Promise<void> {
   let lastYieldAt = performance.now()
   return async () => {
@@ -250,9 +251,10 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. Here each character of `text` is one byte of the file.
-  // `encodeAsFileText` encodes a text as UTF-8, with one character for each byte. So if an old_string with non-ASCII characters
-  // is found, that part of the file is UTF-8. An ASCII old_string does not tell how to encode non-ASCII characters of new_string.
+  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. So `text` has one character for each byte of the file, and
+  // `encodeAsFileText` turns the strings of the edit into the bytes that they would be in UTF-8, written in the same way. If an
+  // old_string with non-ASCII characters is found, that part of the file is UTF-8, and new_string may be too. If old_string is
+  // ASCII, nothing tells how to encode non-ASCII characters of new_string.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',

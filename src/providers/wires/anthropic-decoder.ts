@@ -44,10 +44,7 @@ export class AnthropicDecoder implements Decoder {
     }
   }
 
-  /**
-   * Until `message_delta` arrives, the service's output count covers only the first token, so the output is estimated from the
-   * received text.
-   */
+  /** The service counts the output in `message_delta`, near the end. Until then the output is estimated from the received text. */
   usage(): TurnUsage | undefined {
     if (Object.keys(this.#usage).length === 0) return undefined
     const counted = usageOf(this.#usage)
@@ -72,7 +69,7 @@ export class AnthropicDecoder implements Decoder {
     this.#stopReason = stop_reason ?? undefined
     this.#updateCounts(usage)
     out.push({ type: 'start', ...(usage && { usage: usageOf(this.#usage) }) })
-    // Calls made by server-side code arrive complete in `message_start`; negative indexes sort them first.
+    // Calls that code on the server made arrive here, complete. They get negative indexes, so that they come before all other blocks.
     const complete = Array.isArray(content) ? (content as readonly RawBlock[]) : []
     for (const [i, block] of complete.entries()) this.#close(this.#open(i - complete.length, block, out), out)
   }
@@ -271,7 +268,7 @@ function contentOf(block: Block): ModelReply['content'][number] {
       }
     }
     default: {
-      // A server-side block: kept whole and sent back unchanged.
+      // A block of a tool that runs on the server, for instance: it is kept whole and sent back unchanged.
       const whole = text === '' ? raw : { ...raw, input: parseOrEmpty(text) }
       return { type: 'text', text: '', ...withProviderData(wireName, { block: whole }) }
     }

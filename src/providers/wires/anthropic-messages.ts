@@ -47,7 +47,7 @@ const rules: WireRules = {
   endsWithUser: true,
 }
 
-/** In the order in which the service caches: a change of the tools invalidates what is cached of system and messages too. */
+/** The fields besides the messages. The service caches tools first, then system, then messages: a change of the tools makes the rest of the cache useless too. */
 function writeFields(request: ModelRequest): Fields {
   const { model, system, tools, cache } = request
   return {
@@ -97,7 +97,7 @@ function thinkingAndOutputFields(request: ModelRequest): Fields {
   const budget = Math.max(request.thinkingBudget ?? thinkingBudgets[thinking], minThinkingBudget)
   const withBudget = { ...choiceAndFormat, max_tokens: maxTokens + budget }
   if (traits.acceptsBudgets) return { ...withBudget, thinking: { type: 'enabled', budget_tokens: budget } }
-  // The other models take an effort in place of a budget.
+  // Models without budgets take an effort instead.
   const outputConfig = { ...(format && { format }), effort: effortFor[thinking] }
   return { ...withBudget, thinking: adaptive, output_config: outputConfig }
 }
@@ -188,7 +188,7 @@ function writeResult(block: ToolResultBlock): object {
   return { ...result, content }
 }
 
-/** Thinking cannot carry a breakpoint, so the part before it does. */
+/** Adds a cache breakpoint to the last part that may have one; thinking may not. */
 function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   const last = items.at(-1) as { json: { content: { type: string }[] }; blocks: readonly number[] } | undefined
   if (!last) return items

@@ -53,9 +53,12 @@ const maxNamedLines = 5
 const maxNotedLines = 12
 
 /**
- * Replaces the only match of the old text, or all matches. In order of preference: an exact match, in which line endings may
- * differ; for a single replacement, a tolerant match; an exact match that starts in the middle of a line's indentation. Each
- * is tried with the text as given, then with pasted line numbers removed.
+ * Replaces the only match of the old text, or all matches. Looks for, in this order:
+ * 1. an exact match, in which only line endings may differ;
+ * 2. unless all matches are replaced: a match that differs in whitespace or look-alike characters;
+ * 3. an exact match that begins inside the indentation of a line.
+ *
+ * Each step tries the old text as it is, then without line numbers that the model pasted from the output of a tool.
  */
 export function replaceText(text: string, edit: TextEdit, options: ReplaceOptions = {}): Replaced | NotReplaced {
   const { display = (part) => part } = options
