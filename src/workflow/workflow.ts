@@ -1,6 +1,7 @@
 import type { MessageOptions } from '../core/agent.ts'
 import { show } from '../core/behavior.ts'
 import { createIds, systemClock } from '../core/clock.ts'
+import { isRecord } from '../core/is-record.ts'
 import { type Meta, parseMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
 import { parsePrompt } from '../core/run-options.ts'
@@ -9,7 +10,6 @@ import { createProcessContext } from '../execution/process.ts'
 import { readAttachedTiddlers } from '../plugins/attached-pages.ts'
 import { messageContent } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
-import { checkFile } from '../plugins/check-file.ts'
 import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
 import { definePlugin } from '../plugins/plugin.ts'
 import type { PromptState } from '../plugins/prompts/prompt.ts'
@@ -314,3 +314,18 @@ function safeReporter(report: ((error: Error) => void) | undefined): (error: Err
 }
 
 const toConsole = (error: Error): void => console.error('libero:', error.message, error.cause ?? '')
+
+/** Throws on a file that no service would accept, before the message is logged. */
+function checkFile(file: unknown, where: string): void {
+  if (!isRecord(file))
+    throw new TypeError(`${where}: a file is { mediaType, data, name? }, data in base64, got ${show(file)}`)
+  const { mediaType, data, name } = file
+  if (typeof mediaType !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(mediaType))
+    throw new TypeError(`${where}: file.mediaType must be a media type such as "image/png", got ${show(mediaType)}`)
+  if (typeof data !== 'string' || !isBase64(data))
+    throw new TypeError(`${where}: file.data must be base64, without "data:…," before it, got ${show(data)}`)
+  if (name !== undefined && typeof name !== 'string')
+    throw new TypeError(`${where}: file.name must be a text, got ${show(name)}`)
+}
+
+const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)

@@ -7,20 +7,21 @@ import { createAgent } from '../../create-agent.ts'
 import type { AgentEvent, SessionTurn } from '../../events/events.ts'
 import { type CompactNow, compactNow } from '../../extensions/compact-now.ts'
 import { visibleText } from '../../platform/visible-text.ts'
-import type { RpcHost } from '../../rpc/host.ts'
+import type { RpcHost, RpcModel } from '../../rpc/host.ts'
 import { serveZot } from '../../rpc/zot-server.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble, thinkingNotices } from '../assembly/assemble.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { RpcValues } from '../commands/rpc.ts'
+import type { Config } from '../config/config.ts'
 import { checkWritten } from '../failures/output-failure.ts'
 import type { Io } from '../io.ts'
 import { linesView } from '../mcp/servers.ts'
+import type { ModelIo } from '../models/choose-model.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { outcomeOf } from '../run/run-outcome.ts'
 import { untilStopped } from '../until-stopped.ts'
-import { type ServedModels, servedModels } from './served-models.ts'
 import { followPaced, holdBack } from './slow-reader.ts'
 import { zotAliases, zotTools } from './zot-tools.ts'
 
@@ -218,3 +219,72 @@ function asTurns(messages: readonly (Message & Partial<SessionTurn>)[]): Session
     return { id: `shown-${i}`, runId: '', ...message, createdAt }
   })
 }
+
+/** The models a client may choose from: those of one provider. */
+interface ServedModels {
+  has(model: string): Promise<boolean>
+  /** The current model first, even if the provider does not list it. */
+  list(current: string): Promise<readonly RpcModel[]>
+}
+
+export interface ServedModelsOptions {
+  readonly provider: string
+  /** The initial model. */
+  readonly model: string
+  /** The address of the service, if not the default one. */
+  readonly baseURL?: string
+  readonly config: Config
+  readonly io: ModelIo
+}
+
+/** Requests the list on first use. If a provider's models cannot be listed, every name is accepted. */
+export function servedModels({ provider, model: first, baseURL, config, io }: ServedModelsOptions): ServedModels {
+  let loading: Promise<readonly RpcModel[]> | undefined
+
+  async function load(): Promise<readonly RpcModel[]> {
+    const { isLoopback } = await import('../models/providers.ts')
+    if (baseURL === undefined) {
+      const { listModels } = await import('../models/model-list.ts')
+      return (await listModels(provider, config, io, { all: true })).map((model) => described(model))
+    }
+    // The price list does not apply to another address, and only a server of this machine is asked without a key.
+    if (!isLoopback(baseURL)) return []
+    const { askModels } = await import('../models/local-models.ts')
+    return ((await askModels(baseURL, io, listTimeoutMs)) ?? []).map((id) => described({ id, provider }))
+  }
+
+  const loaded = (): Promise<readonly RpcModel[]> => {
+    loading ??= load().catch(() => {
+      loading = undefined // try again next time
+      return []
+    })
+    return loading
+  }
+
+  return {
+    async has(model) {
+      if (model === first) return true
+      const models = await loaded()
+      const isListed = provider === 'offline' || models.some(({ id }) => id !== first)
+      return !isListed || models.some(({ id }) => id === model)
+    },
+    async list(current) {
+      const models = await loaded()
+      const one = models.find(({ id }) => id === current) ?? described({ id: current, provider })
+      return [one, ...models.filter(({ id }) => id !== current)]
+    },
+  }
+}
+
+const listTimeoutMs = 2000
+
+type Described = Pick<RpcModel, 'id' | 'provider'> & Partial<Omit<RpcModel, 'id' | 'provider'>>
+
+/** The protocol expresses "unknown" as zero and false. */
+const described = ({ id, provider, contextWindow = 0, maxOutput = 0, reasoning = false }: Described): RpcModel => ({
+  id,
+  provider,
+  contextWindow,
+  maxOutput,
+  reasoning,
+})

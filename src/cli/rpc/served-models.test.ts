@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ServedModelsOptions, servedModels } from './served-models.ts'
+import { type ServedModelsOptions, servedModels } from './rpc.ts'
 
 const offlineFetch: typeof fetch = async () => {
   throw new TypeError('fetch failed')

@@ -6,10 +6,9 @@ import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
 import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
-import { callStatus, decisionText, describeCall } from './transcript-view/call-text.ts'
+import { callStatus, decisionText, describeCall, outputText } from './transcript-view/call-text.ts'
 import { editDiff } from './transcript-view/edit-diff.ts'
 import { headerRows } from './transcript-view/header-rows.ts'
-import { outputText } from './transcript-view/output-text.ts'
 import {
   type CallPart,
   type MessagePart,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scopesToAsk } from './find-login.ts'
+import { scopesToAsk } from './login-mcp-server.ts'
 import { challengeOf, scopesOf } from './login-required.ts'
 
 const of = (value: string): ReturnType<typeof challengeOf> =>

@@ -4,8 +4,8 @@ import { callsIn, fragments, stored, thoughtReplies } from '../../../test/storie
 import type { SessionContentBlock, TextBlock } from '../../core/turn.ts'
 import { messagesAsText } from './messages-as-text.ts'
 import { readReplyBlocks } from './reply-blocks.ts'
-import { ReplyReader } from './reply-reader.ts'
 import { allPatterns } from './text-call-pattern.ts'
+import { ReplyReader } from './with-text-tools.ts'
 
 const patterns = allPatterns()
 const options = { patterns, nameOf: (name: string) => name, idOf: (name: string) => name }

@@ -1,10 +1,9 @@
 import type { SessionContentBlock } from '../../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
 import { formatDate } from '../../../tui/rows/format.ts'
-import { callStatus, decisionText, describeCall } from '../transcript-view/call-text.ts'
+import { callStatus, decisionText, describeCall, outputText } from '../transcript-view/call-text.ts'
 import { editDiff } from '../transcript-view/edit-diff.ts'
 import { headerRows } from '../transcript-view/header-rows.ts'
-import { outputText } from '../transcript-view/output-text.ts'
 import {
   type CallPart,
   type ChildTranscriptView,

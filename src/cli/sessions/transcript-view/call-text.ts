@@ -1,4 +1,5 @@
 import { isDenied } from '../../../core/edit-outcomes.ts'
+import type { ToolOutput } from '../../../core/turn.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { visibleLine } from '../session-title.ts'
 import type { CallApproval, CallPart } from './transcript-view.ts'
@@ -49,3 +50,14 @@ const outcomes: Readonly<Record<string, string>> = {
   cancelled: 'cancelled',
   unknown: 'interrupted',
 }
+
+/** The output of a tool as text, without colour sequences. */
+export function outputText(output: ToolOutput): string {
+  if (typeof output === 'string') return output.replace(colours, '')
+  return output
+    .map((block) => (block.type === 'text' ? block.text.replace(colours, '') : `[${block.type} ${block.mediaType}]`))
+    .join('\n')
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches colour sequences
+const colours = /\x1b\[[0-9;]*m/g
