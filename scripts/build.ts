@@ -166,7 +166,8 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ['authority', ['authority/authority', 'authority/trust/enter-project', 'authority/trust/trust-list']],
   ['call', ['authority/gate']], // loaded by the first call of a tool
   ['run', ['cli/run/run-at-terminal']],
-  ['snapshots', ['snapshots/', 'execution/commands/', 'execution/files/confined-files']], // of the first prompt
+  ['snapshots', ['snapshots/']], // loaded by the first prompt
+  ['commands', ['execution/commands/', 'execution/files/confined-files']], // loaded by the first command or write
   ['chat', ['chat/create-chat', 'chat/commands/chat-commands', 'chat/submit-line', 'chat/complete']],
   ['tui', ['tui/run-tui', 'cli/chat/run-chat']], // what the first screen needs
   ['viewers', ['tui/viewers/', 'tui/views', 'tui/open-lists', 'tui/command-screen']],

@@ -45,11 +45,14 @@ async function approvedFiles(call: JudgedCall, workspace: Workspace): Promise<st
   const named = new Set(bound)
   const near = workspace.location && isNear(workspace.location) ? workspace.location : undefined
   const most = near ? mostNear : mostFar
-  const add = (folder: string, paths: readonly string[]): void => {
-    for (const path of paths) if (named.size < most && isPath(path)) named.add(posix.resolve(folder, atHome(path)))
+  const add = (folder: string, paths: Iterable<string>): void => {
+    for (const path of paths) {
+      if (named.size >= most) return
+      if (isPath(path)) named.add(posix.resolve(folder, atHome(path)))
+    }
   }
   for (const { command } of shell.commands) add(posix.resolve(cwd, command.cwd ?? '.'), filesOf(command))
-  add(cwd, shell.words.flatMap(pathsIn))
+  add(cwd, pathsInAll(shell.words))
   if (!near) return [...named]
   for (const path of [...named]) {
     const inner = await namedIn(path, near)
@@ -66,11 +69,17 @@ const atHome = (path: string): string => path.replace(/^~(?=\/)/, homedir())
 
 const isPath = (word: string): boolean => word !== '' && word.length <= 1024 && !/[\0\n*?$`]/.test(word)
 
-function filesOf({ words, redirects }: ReadCommand): string[] {
+/** One by one: a line may have a hundred thousand words, and the first ones are enough. */
+function* filesOf({ words, redirects }: ReadCommand): Generator<string, void> {
   const [program = '', ...rest] = words
-  const operands = rest.flatMap(pathsIn)
-  const inputs = redirects.flatMap(({ operator, target }) => (operator === '<' && target !== undefined ? [target] : []))
-  return [...(program.includes('/') ? [program] : []), ...operands, ...inputs, ...filesProgramReads(program, operands)]
+  if (program.includes('/')) yield program
+  yield* pathsInAll(rest)
+  for (const { operator, target } of redirects) if (operator === '<' && target !== undefined) yield target
+  yield* filesProgramReads(program, [...pathsInAll(rest)])
+}
+
+function* pathsInAll(words: readonly string[]): Generator<string, void> {
+  for (const word of words) yield* pathsIn(word)
 }
 
 /** The paths that a word may contain: `x`, `--flag=x`, `-fx`, `NAME=x`, `@x`. */

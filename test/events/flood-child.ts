@@ -57,8 +57,9 @@ async function write(): Promise<void> {
     }
     const { user, system } = process.cpuUsage(before.cpu)
     process.send?.({ cpuMs: (user + system) / 1000, grownBytes: most - before.bytes } satisfies Flooded)
-    await told('reads again')
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 20, progress('last')))
+    // Until the reader has one: what is lost after the last event that it gets has no number there.
+    const last = setInterval(() => progress('last'), 20)
+    await told('reads again').finally(() => clearInterval(last))
     return 'done'
   })
   const agent = createAgent({ provider: scripted([call('1', 'flood')], 'Done.'), tools: { flood }, session })
@@ -69,6 +70,7 @@ async function write(): Promise<void> {
 
 async function read(): Promise<void> {
   const got = { streamed: 0, lost: 0, entries: [] as number[], firstNumber: 0, lastNumber: 0 }
+  let hasLast = false
   for await (const event of readEvents(store, 's', { join: joinLocalRuns({ folder: offers }) })) {
     if (event.durable) got.entries.push(event.seq)
     else if (event.type === 'gap') got.lost += event.lost
@@ -79,6 +81,10 @@ async function read(): Promise<void> {
     if (!event.durable && event.type === 'tool_progress' && event.text === 'first' && got.streamed === 1) {
       got.firstNumber = event.n
       process.send?.('joined')
+    }
+    if (!event.durable && event.type === 'tool_progress' && event.text === 'last' && !hasLast) {
+      hasLast = true
+      process.send?.('has the last')
     }
     if (event.durable && event.entry.type === 'call_started') process.send?.('there')
     if (event.durable && event.entry.type === 'run_ended') break

@@ -29,7 +29,7 @@ export async function flood(options: {
     const flooded = (await writer.tells()) as Flooded
     await writer.says('reads again')
     reader?.child.kill('SIGCONT')
-    if (reader) await pause(200) // it reads what the system kept for it
+    await reader?.says('has the last')
     writer.child.send('go on')
     const got = (await reader?.tells()) as Got | undefined
     return { flooded, ...(got && { got }) }
@@ -37,8 +37,6 @@ export async function flood(options: {
     for (const { child } of started) child.kill('SIGKILL')
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 interface Started {
   readonly child: ChildProcess

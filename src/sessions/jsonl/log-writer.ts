@@ -110,7 +110,7 @@ export class LogWriter {
     checkNumbers(this.#options.id, entries, head)
     const text = linesOf(entries)
     const size = Buffer.byteLength(text)
-    this.#write(text, size, entries)
+    this.#write(text, entries)
     this.#finish(size, entries)
     return size
   }
@@ -145,7 +145,7 @@ export class LogWriter {
     const texts = group.map((append) => linesOf(append.entries))
     const sizes = texts.map((text) => Buffer.byteLength(text))
     const size = sizes.reduce((sum, one) => sum + one, 0)
-    this.#write(texts.join(''), size, entries)
+    this.#write(texts.join(''), entries)
     await this.#sync()
     this.#finish(size, entries)
     for (const [i, { done }] of group.entries()) done(sizes[i]!)
@@ -201,7 +201,7 @@ export class LogWriter {
   }
 
   /** Writes lines to the memory of the system, which takes microseconds. */
-  #write(text: string, size: number, entries: readonly LogEntry[]): void {
+  #write(text: string, entries: readonly LogEntry[]): void {
     // The check at the end decides. This earlier check stops a writer that was paused, before it appends to a log that was
     // moved meanwhile. It is skipped right after another check.
     if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.confirm()
@@ -209,7 +209,7 @@ export class LogWriter {
     if (this.#isClosed) throw leaseLost(this.#options.id) // what follows a partial line would be unreadable
     try {
       failpoint('jsonl.append.beforeWrite', entries)
-      writeText(this.#fd, text, size)
+      fs.appendFileSync(this.#fd, text) // continues a write of which the system took a part; cheaper than `writeSync`
       failpoint('jsonl.append.afterWrite', entries)
     } catch (error) {
       throw this.#failure(error)
@@ -268,11 +268,4 @@ function checkNumbers(id: string, entries: readonly LogEntry[], head: number): v
   for (const [i, entry] of entries.entries())
     if (entry.seq !== head + i + 1)
       throw new RangeError(`Entry ${entry.id} of session ${id} has seq ${entry.seq}, but ${head} are written`)
-}
-
-/** Writes a text as it is; a buffer of it is made only if the system takes just a part. */
-function writeText(fd: number, text: string, size: number): void {
-  let done = fs.writeSync(fd, text)
-  const bytes = done < size ? Buffer.from(text) : undefined
-  while (bytes && done < size) done += fs.writeSync(fd, bytes, done)
 }
