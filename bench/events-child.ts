@@ -2,9 +2,9 @@ import { createSession } from '../src/sessions/session.ts'
 import { openStore } from '../test/events/stores.ts'
 
 /** Writes entries, each with the time at which it is durable, at intervals that are no multiple of any poll. */
-const [spec = '', count = ''] = process.argv.slice(2)
+const [spec = '', id = '', count = ''] = process.argv.slice(2)
 const store = await openStore(JSON.parse(spec))
-const session = await createSession({ store, id: 's' })
+const session = await createSession({ store, id })
 await session.open()
 await session.log.append({ type: 'label', text: 'first' })
 process.send?.('ready')

@@ -37,7 +37,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   authority: { goals: 8, run: authority },
   disclosure: { goals: 2, run: disclosure },
   mcp: { goals: 3, run: mcp },
-  events: { goals: 4, run: events },
+  events: { goals: 6, run: events },
   view: { goals: 3, run: view },
   workflow: { goals: 3, run: workflow },
   checkpoints: { goals: 2, run: checkpoints },

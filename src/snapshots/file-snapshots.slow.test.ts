@@ -250,9 +250,14 @@ describe('kinds of files', () => {
     mkdirSync(at('file'))
     mkdirSync(at('other/one'), { recursive: true })
     repo.write({ 'link/y': '3' })
+    mkdirSync(at('link/one'))
     const [after, second] = [await taken(files), picture(repo.root)]
     const back = await files.rollback({ before, after })
-    expect(back).toMatchObject({ conflicts: [], failed: [], deleted: ['link/y', 'file/', 'other/', 'other/one/'] })
+    expect(back).toMatchObject({
+      conflicts: [],
+      failed: [],
+      deleted: ['link/y', 'file/', 'link/one/', 'other/', 'other/one/'],
+    })
     expect([picture(repo.root), readdirSync(at('empty/.in')), existsSync(at('other'))]).toEqual([
       first,
       ['this'],
@@ -260,6 +265,7 @@ describe('kinds of files', () => {
     ])
     expect(await files.rollback(back.undo)).toMatchObject({ conflicts: [], failed: [] })
     expect([picture(repo.root), readdirSync(at('file')), readdirSync(at('other'))]).toEqual([second, [], ['one']])
+    expect(readdirSync(at('link')).sort()).toEqual(['one', 'y'])
   })
 
   test('CK08 a folder that was empty stays when the files that a turn made in it go', async () => {
@@ -421,6 +427,22 @@ describe('files that are not changed', () => {
     expect(readFileSync(join(repo.root, 'dist/out'), 'utf8')).toBe('tracked')
   })
 
+  test('CK08 a tracked file that is ignored is in each snapshot again after it was gone for a while', async () => {
+    const repo = repository({ '.gitignore': 'dist\n', a: '1' })
+    repo.write({ 'dist/out': 'tracked', 'dist/é\n': 'odd', 'dist/other': 'ignored' })
+    repo.git('add', '-f', 'dist/out', 'dist/é\n')
+    const { files } = await open(repo.root)
+    const before = await taken(files)
+    rmSync(join(repo.root, 'dist'), { recursive: true }) // as a build does
+    await taken(files)
+    repo.write({ 'dist/out': 'built', 'dist/é\n': 'built', 'dist/other': 'built' })
+    const back = await files.rollback({ before, after: await taken(files) })
+    expect(back).toMatchObject({ restored: ['dist/out', 'dist/é\n'], conflicts: [] })
+    expect(picture(repo.root)).toMatchObject({ 'dist/out': '644 tracked', 'dist/other': '644 built' })
+    await files.rollback(back.undo)
+    expect(picture(repo.root)).toMatchObject({ 'dist/out': '644 built', 'dist/é\n': '644 built' })
+  })
+
   test('CK08 files that match "exclude", and ignored ones that "!" includes are changed', async () => {
     const repo = repository({ '.gitignore': 'build\n', a: '1' })
     repo.write({ 'notes.log': 'old', 'deep/notes.log': 'old', '-x.tmp': 'old', 'build/out': 'old' })
@@ -474,6 +496,31 @@ describe('files that are not changed', () => {
     ])
     expect(readFileSync(join(repo.root, 'inner/x'), 'utf8')).toBe('turn')
     expect(readFileSync(join(repo.root, 'large\nfile'), 'utf8')).toBe('small now')
+  })
+
+  test('CK08 what a turn removed or made that no snapshot has, which is named', async () => {
+    const repo = repository({ a: '1' })
+    repo.write({ large: 'x'.repeat(2000), back: 'x'.repeat(2000), 'inner/x': 'i', 'placed/x': 'i' })
+    for (const one of ['inner', 'placed']) repo.git('init', '--quiet', one)
+    const { files } = await open(repo.root, { maxFileBytes: 1000 })
+    const before = await taken(files)
+    for (const one of ['large', 'back', 'inner', 'placed']) rmSync(join(repo.root, one), { recursive: true })
+    repo.write({ a: 'turn', placed: 'a file', more: 'y'.repeat(2000), 'own/x': 'o' })
+    repo.git('init', '--quiet', 'own')
+    const work = { before, after: await taken(files) }
+    repo.write({ back: 'of a person' })
+    const { restore, conflicts } = await files.plan(work.before, work.after)
+    expect(restore).toEqual(['a'])
+    expect(conflicts).toEqual([
+      { path: 'inner/', why: 'it is gone, and was left out before (a repository of its own)' },
+      { path: 'large', why: 'it is gone, and was left out before (too large)' },
+      { path: 'placed/', why: 'it is gone, and was left out before (a repository of its own)' },
+      { path: 'more', why: 'it is new, and was left out (too large)' },
+      { path: 'own/', why: 'it is new, and was left out (a repository of its own)' },
+    ])
+    const back = await files.rollback(work)
+    expect(back.conflicts).toEqual(conflicts)
+    expect((await files.rollback(back.undo)).conflicts).toEqual([])
   })
 
   test('files behind a link that was created later, inside and outside of the folder', async () => {
@@ -582,8 +629,8 @@ describe('where a folder is', () => {
     }
   })
 
-  test('CK12 outside of a repository, and in a folder that its repository ignores', async () => {
-    for (const root of [scratch(), ignoredFolder()]) {
+  test('CK12 outside of a repository, in a folder that its repository ignores, and in one whose files are elsewhere', async () => {
+    for (const root of [scratch(), ignoredFolder(), withFilesElsewhere()]) {
       writeFileSync(join(root, 'x'), '1')
       const { files } = await open(root)
       const before = await taken(files)
@@ -992,6 +1039,12 @@ function ignoredFolder(): string {
   const { root, write } = repository({ '.gitignore': 'build\n' })
   write({ 'build/x': 'x' })
   return join(root, 'build')
+}
+
+function withFilesElsewhere(): string {
+  const { root, git } = repository({})
+  git('config', 'core.worktree', scratch())
+  return root
 }
 
 async function open(cwd: string, options: Partial<FileSnapshotsOptions> = {}, env: Record<string, string> = {}) {

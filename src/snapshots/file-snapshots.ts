@@ -16,10 +16,18 @@ import {
   shownName,
   unquoteName,
 } from './git-runner.ts'
-import { claimFolder, endJournal, journalOwners, readJournal, type Undoing, writeJournal } from './journal.ts'
+import {
+  claimFolder,
+  endJournal,
+  journalOwners,
+  readJournal,
+  type Undoing,
+  type Unkept,
+  writeJournal,
+} from './journal.ts'
 import { type Entry, type PathState, readPathStates } from './path-states.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Snapshot, SnapshotMeta } from './snapshot.ts'
 import { takeSnapshot } from './take-snapshot.ts'
 import { ownerWord, tidyScript } from './tidy.ts'
 
@@ -156,15 +164,23 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       changes,
       edited,
       leftOut: pieces.flatMap(({ before }) => before.leftOut.map(([name]) => name)),
+      unkept: pieces.flatMap(unkeptIn),
       folders: { before: pieces[0]?.before.folders ?? [], after: pieces.at(-1)?.after.folders ?? [] },
     }
   }
 
   async function planned(undoing: Undoing, { saved, mark, begun = new Set() }: PlanOptions = {}): Promise<Planned> {
-    const { changes, leftOut, folders, edited } = undoing
+    const { changes, leftOut, unkept = [], folders, edited } = undoing
     const back = changes.filter((change) => change.before).map(({ name }) => name)
     const without = [...folders.before, ...folders.after].map((name) => name.slice(0, -1))
-    const names = new Set([...changes.map(({ name }) => name), ...back.flatMap(foldersAbove), ...without])
+    const changed = new Set(changes.map(({ name }) => name))
+    const left = unkept.filter(({ name }) => !changed.has(name))
+    const names = new Set([
+      ...changed,
+      ...back.flatMap(foldersAbove),
+      ...without,
+      ...left.map(({ name }) => pathIn(name)),
+    ])
     const now = await readPathStates(git, [...names], {
       ...limits,
       token: newToken(),
@@ -180,7 +196,10 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     }
     const plan = planRollback({ changes, now, inFolders, leftOut, folders, begun, isForced })
     const conflicts = edited.map((name) => ({ name, why: 'others changed it between two pieces of work' }))
-    return { plan: { ...plan, conflicts: [...plan.conflicts, ...conflicts] }, now }
+    const isThere = (name: GitName): boolean =>
+      name.endsWith('/') ? now.get(pathIn(name)) === 'folder' : now.get(name) !== 'nothing'
+    const stays = left.filter(({ name, isGone }) => isThere(name) !== isGone)
+    return { plan: { ...plan, conflicts: [...plan.conflicts, ...conflicts, ...stays] }, now }
   }
 
   async function filesUnder(name: GitName): Promise<GitName[]> {
@@ -207,9 +226,8 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       const there = now.get(name)
       return { name, ...(before && { before }), ...(typeof there === 'object' && { after: there }) }
     })
-    const { leftOut, folders, edited } = undoing
     failpoint('rollback.planned')
-    await writeJournal(git, { owner, undo: undoable, detail, undoing: { changes, leftOut, folders, edited } })
+    await writeJournal(git, { owner, undo: undoable, detail, undoing: { ...undoing, changes } })
     failpoint('rollback.begun')
     await stageFiles(git, plan, owner).catch(async (error) => {
       await endJournal(git, owner).catch(() => {}) // the next run does it
@@ -311,6 +329,24 @@ function isAt(now: PathState | undefined, entry: Entry | undefined): boolean {
   if (!entry) return now === 'nothing' || now === 'folder'
   return typeof now === 'object' && now.id === entry.id && now.mode === entry.mode
 }
+
+/** What a piece of work removed and made that no snapshot has. */
+function unkeptIn({ before, after }: ChangesOfWork): Unkept[] {
+  const difference = (some: SnapshotMeta, others: SnapshotMeta) => {
+    const known = new Set(others.leftOut.map(([name]) => name))
+    return some.leftOut.filter(([name]) => !known.has(name))
+  }
+  const gone = difference(before, after).map(([name, why]) => ({
+    ...{ name, isGone: true, why: `it is gone, and was left out before (${why})` },
+  }))
+  const made = difference(after, before).map(([name, why]) => ({
+    ...{ name, isGone: false, why: `it is new, and was left out (${why})` },
+  }))
+  return [...gone, ...made]
+}
+
+/** Without the slash of a folder. */
+const pathIn = (name: GitName): GitName => name.replace(/\/$/, '')
 
 const pathOf = ({ name }: { readonly name: GitName }): string => shownName(name)
 

@@ -88,15 +88,16 @@ export function settingsOf({ store, exclude = [] }: Pick<GitRunnerOptions, 'stor
   if (store !== undefined && !store.startsWith('/'))
     throw new TypeError(`the folder for snapshots must be an absolute path, got "${store}"`)
   const patterns = exclude.map((pattern) => `-x ${shellQuote(pattern)}`).join(' ')
-  const others = `git ls-files --others --exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"}`
+  const rules = `--exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"}`
   return `
 home=\${HOME:-/}
 store=${store === undefined ? '"$home/.libero/snapshots"' : shellQuote(store)}
-others() { atTop -c core.quotePath=false ${others.replace('git ', '')} --directory "$@" -- .; }
+others() { atTop -c core.quotePath=false ls-files --others ${rules} --directory "$@" -- .; }
 withoutPlaceholders() { xargs -0 -n 1000 sh -c '${withoutPlaceholders}' sh; }
-othersIn() (
+othersIn() { unknownOf ${rules}; }
+unknownOf() (
   export GIT_DIR="$private" GIT_COMMON_DIR="$private" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$private/index"
-  xargs -0 ${others} -z --
+  xargs -0 git ls-files --others "$@" -z --
 )
 `
 }
@@ -138,7 +139,8 @@ case $store/ in /.libero/* | "$folder"/*) unavailable "the folder for snapshots,
 top=$folder prefix= excludes= tracked=
 # Not by the function, which would be one more process in a substitution.
 if facts=$(git ${safeOptions} -c core.quotePath=true rev-parse --is-inside-work-tree --show-toplevel \
-  --git-path info/exclude --git-path index --show-prefix --is-inside-work-tree 2>/dev/null); then
+  --git-path info/exclude --git-path index --show-prefix --is-inside-work-tree 2>/dev/null) &&
+  case $facts in true*) ;; *) false ;; esac; then # else the repository has its files elsewhere
   { read -r inside; read -r top; read -r excludes; read -r tracked; read -r prefix; read -r again; } <<end
 $facts
 end

@@ -18,7 +18,15 @@ export interface Undoing {
   readonly changes: readonly NamedChange[]
   readonly edited: readonly GitName[]
   readonly leftOut: readonly GitName[]
+  readonly unkept?: readonly Unkept[]
   readonly folders: { readonly before: readonly GitName[]; readonly after: readonly GitName[] }
+}
+
+/** A file that no snapshot has, and that the work removed or made: it cannot be restored, or stays. */
+export interface Unkept {
+  readonly name: GitName
+  readonly why: string
+  readonly isGone: boolean
 }
 
 const journalPath = (owner: string): string => `$private/journal.${ownerWord(owner)}`

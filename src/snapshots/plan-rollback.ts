@@ -66,7 +66,7 @@ export function planRollback(facts: PlanFacts): NamedPlan {
     restore,
     remove,
     conflicts,
-    makeFolders: filled.filter((name) => isAt('nothing')(name) || goes.has(name.slice(0, -1))),
+    makeFolders: filled.filter((name) => isAt('nothing')(name) || foldersAbove(name).some((one) => goes.has(one))),
     keepFolders: filled.filter(isAt('folder')),
     dropFolders: after.filter((name) => !before.includes(name)).filter(isAt('folder')),
   }

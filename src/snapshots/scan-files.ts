@@ -18,11 +18,18 @@ listing=$!
 # A repository that took the place of a file is in the index as a submodule; git would run its programs to see what it changed.
 changed() { atTop -c core.quotePath=false diff-files --ignore-submodules=dirty --line-prefix=/ --relative --name-status "$@" -- .; }
 changed >"$t.status"
-# Files that the repository has although it ignores them; none, if its index is damaged.
+# Files that the repository has although it ignores them; none, if its index is damaged. Of those that are known, the ones
+# that were gone for a while: nothing else lists them.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
   : >"$private/tracked.new"
   user ls-files -z --cached --ignored --exclude-standard >"$t.tracked" 2>/dev/null || : >"$t.tracked"
-  [ -s "$t.tracked" ] || mv -f "$private/tracked.new" "$private/tracked"
+  if [ -s "$t.tracked" ]; then
+    cp "$t.tracked" "$t.list"
+    touch -r "$private/tracked.new" "$t.list"
+    mv -f "$t.list" "$private/tracked.new"
+  else mv -f "$private/tracked.new" "$private/tracked"; fi
+elif [ -s "$private/tracked" ]; then
+  unknownOf <"$private/tracked" >"$t.tracked"
 fi
 ${commitAtOnceScript(options)}
 # Large files, unreadable ones, and folders. find would take a name such as -delete as an option.
