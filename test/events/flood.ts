@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Flooded, FloodTask, Got } from './flood-child.ts'
 
@@ -37,8 +38,6 @@ export async function flood(options: {
     for (const { child } of started) child.kill('SIGKILL')
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 interface Started {
   readonly child: ChildProcess
