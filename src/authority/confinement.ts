@@ -26,8 +26,8 @@ interface ConfinementContext {
 }
 
 /**
- * What a decision opens beyond the workspace: `nothing`, because the mode alone decided; `decided`: what a rule or grant allows;
- * `proposed`: also protected paths and unnamed hosts, because a person sees them before an answer.
+ * What a decision opens beyond the workspace. `nothing`: the mode alone decided. `decided`: what a rule allows. `proposed`: also
+ * protected paths and unnamed hosts, because a person sees them in the question, or saw them before the grant.
  */
 export type Reach = 'nothing' | 'decided' | 'proposed'
 
