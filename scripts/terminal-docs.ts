@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { usageOf } from '../src/chat/commands/help.ts'
+import { usageOf } from '../src/chat/commands/views.ts'
 import { loadCustomCommands } from '../src/chat/custom-commands.ts'
 import { createWebOfChat } from '../src/cli/chat/web-command.ts'
 import { builtInCommands } from '../src/cli/chat-commands/load-commands.ts'

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import type { OAuthEndpoints, OAuthTokens } from '../src/auth/oauth.ts'
 
 /** A login: its tokens rotate, and a refresh token that is used twice ends it. */
@@ -139,12 +140,6 @@ async function fieldsOf(incoming: IncomingMessage): Promise<Record<string, strin
   const text = await textOf(incoming)
   if (incoming.headers['content-type'] === 'application/json') return JSON.parse(text)
   return Object.fromEntries(new URLSearchParams(text))
-}
-
-async function textOf(incoming: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of incoming) text += chunk
-  return text
 }
 
 /** As much of `fetch` as OAuth needs. It follows no redirect. */

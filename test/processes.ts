@@ -18,3 +18,6 @@ export const ownSeconds = (): string => `100.${randomInt(1e9, 1e10)}`
 export function isRunning(text: string): boolean {
   return execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 1 << 26 }).includes(text)
 }
+
+/** Tests that mount file systems or make files immutable change the machine, so they run only as root with CI set. */
+export const mayChangeMachine = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)

@@ -1,4 +1,5 @@
 import { isRecord } from '../core/is-record.ts'
+import { parsedJson } from '../core/plain-json.ts'
 
 /** A JSON file with named entries, shared by processes. Entries of other versions stay in it. */
 export interface EntriesFile {
@@ -22,7 +23,7 @@ export function createEntriesFile(path: string, options: EntriesFileOptions): En
   async function read(): Promise<Map<string, unknown>> {
     const text = await readText(path)
     if (text === undefined) return new Map()
-    const value = parse(text)
+    const value = parsedJson(text)
     if (isRecord(value)) return new Map(Object.entries(value))
     throw error(
       `${title} ${path} is not a JSON object, so it is neither used nor changed; correct it by hand, or delete it and log in again`,
@@ -46,14 +47,5 @@ export function createEntriesFile(path: string, options: EntriesFileOptions): En
         return true
       })
     },
-  }
-}
-
-/** The parser's error is dropped, because it quotes the secret text. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

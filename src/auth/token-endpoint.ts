@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentError } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
+import { parsedJson } from '../core/plain-json.ts'
 import type { OAuthEndpoints, OAuthTokens } from './oauth.ts'
 
 /** A login or its renewal failed. Without `retryable` another attempt will fail too. */
@@ -32,7 +33,7 @@ export async function requestTokens(
 ): Promise<OAuthTokens> {
   const url = secureUrl(tokenUrl)
   const { status, text } = await post(url, { ...grant, client_id: clientId }, tokenFormat, options)
-  const answer = parse(text)
+  const answer = parsedJson(text)
   if (status < 200 || status > 299) throw refusal(placeOf(url), status, answer, grant)
   const tokens = tokensOf(answer, options.clock ?? systemClock)
   if (tokens) return tokens
@@ -125,13 +126,5 @@ function tokensOf(answer: unknown, clock: Clock): OAuthTokens | undefined {
     access,
     ...(typeof refresh === 'string' && refresh !== '' && { refresh }),
     ...(seconds > 0 && Number.isFinite(seconds) && { expires: clock.now() + seconds * 1000 }),
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

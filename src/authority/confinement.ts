@@ -26,8 +26,8 @@ interface ConfinementContext {
 }
 
 /**
- * How much beyond the workspace a decision opens: `nothing` (the mode alone decided), `decided` (what was judged),
- * `proposed` (also protected paths and unnamed hosts, because a person sees them).
+ * What a decision opens beyond the workspace. `nothing`: the mode alone decided. `decided`: what a rule allows. `proposed`: also
+ * protected paths and unnamed hosts, because a person sees them in the question, or saw them before the grant.
  */
 export type Reach = 'nothing' | 'decided' | 'proposed'
 
@@ -71,12 +71,12 @@ export function profileOf(call: JudgedCall): SandboxProfile {
   return isChanging || isUnknown(call) ? 'workspace-write' : 'read-only'
 }
 
-/** A person or a rule may allow a line of which it is not known what it does, such as `npm test`. */
+/** Whether the authority cannot tell what a line does. A person or a rule may allow such a line, for instance `npm test`. */
 function isUnknown({ shell }: JudgedCall): boolean {
   return shell !== undefined && (!shell.isWhole || shell.commands.some(({ inside }) => inside === undefined))
 }
 
-/** What both reach. If only one has the home folder of `yolo`, the other is used. */
+/** The placement that reaches what both reach. If only one has the home folder of `yolo`, it is the other one. */
 export function narrower(one: Placement | undefined, other: Placement | undefined): Placement | undefined {
   if (one === undefined || one === 'outside') return other ?? one
   if (other === undefined || other === 'outside') return one
@@ -93,7 +93,7 @@ export function narrower(one: Placement | undefined, other: Placement | undefine
   }
 }
 
-/** Whether a place that was approved reaches all that is wanted now. */
+/** Whether an approved placement covers what is wanted now. */
 export function reaches(approved: GrantedPlacement | undefined, wanted: Placement): boolean {
   if (approved === undefined || wanted === 'outside') return approved === 'outside'
   if (approved === 'outside') return true
@@ -136,7 +136,7 @@ export function placementText(place: GrantedPlacement, sandbox?: SandboxSupport)
   return `in the sandbox ${profile}: ${[net, at, ...also].join('; ')}`
 }
 
-/** The targets outside the workspace. Without a person's answer none that is protected. */
+/** The targets outside the workspace that are opened. A protected one only in a proposal, which a person sees. */
 function targetsOf(
   facts: readonly EffectFact[],
   effect: 'fs.read' | 'fs.write',
@@ -147,7 +147,7 @@ function targetsOf(
     return effect === 'fs.write' ? found !== undefined : found?.read !== undefined
   }
   const targets = facts.flatMap(({ effect: own, target = '', isOutside }) =>
-    own === effect && isOutside && isOneFolder(target, [root, rules.base.home]) && !isProtected(target) ? [target] : [],
+    own === effect && isOutside && mayBeOpened(target, [root, rules.base.home]) && !isProtected(target) ? [target] : [],
   )
   return [...new Set(targets)].sort()
 }
@@ -156,25 +156,32 @@ function targetsOf(
  * Patterns are left out, and so are system folders, the home folder and the parents of home and workspace: opening one
  * would open the whole machine.
  */
-function isOneFolder(target: string, holders: readonly (string | undefined)[]): boolean {
+function mayBeOpened(target: string, folders: readonly (string | undefined)[]): boolean {
   if (!target.startsWith('/') || /[*?[]|^\/(proc|sys|dev)(\/|$)/.test(target)) return false
-  return !holders.some((folder) => isIn(folder, target))
+  return !folders.some((folder) => isIn(folder, target))
 }
 
+/**
+ * What the commands cannot see: what rules deny or ask about, the folders of this program, and the secrets in the workspace and
+ * in folders that are opened. A secret that the call names is not hidden from a proposal, which a person sees.
+ */
 function hiddenFrom(call: JudgedCall, reads: readonly string[], context: ConfinementContext): string[] {
-  const { rules, root, reach, own } = context
-  const { deniedReads, askedReads } = rules.places
-  const absolute = (patterns: readonly (string | undefined)[]): string[] =>
-    patterns.flatMap((pattern) => absoluteForms(pattern, root, rules.base.home))
-  // A person is asked only about the files that this call reads, so files of other rules stay hidden.
-  const read = askedReads.length > 0 && rules.matchAsk(call, root) ? readTargets(call, root) : []
-  const isAsked = (pattern: string): boolean =>
-    read.some((path) => path !== root && (isIn(pattern, path) || matchesWildcard(wildcard(pattern), path)))
-  const ruled = [...absolute(deniedReads), ...absolute(askedReads).filter((pattern) => !isAsked(pattern))]
-  const named = reach === 'proposed' ? readTargets(call, root) : []
+  const { root, reach, own } = context
   const secrets = [root, ...reads].flatMap(secretsBelow).filter((path) => !isSetting(path, root))
+  const named = reach === 'proposed' ? readTargets(call, root) : []
   const isNamed = (secret: string): boolean => named.some((path) => isIn(path, secret))
-  return [...new Set([...ruled, ...own, ...(named.length === 0 ? secrets : secrets.filter((one) => !isNamed(one)))])]
+  return [...new Set([...hiddenByRules(call, context), ...own, ...secrets.filter((secret) => !isNamed(secret))])]
+}
+
+/** If a rule asks about this call, then only about the files that the call reads: these are not hidden, other files are. */
+function hiddenByRules(call: JudgedCall, { rules, root }: ConfinementContext): string[] {
+  const [denied, asked] = [rules.places.deniedReads, rules.places.askedReads].map((patterns) =>
+    patterns.flatMap((pattern) => absoluteForms(pattern, root, rules.base.home)),
+  ) as [string[], string[]]
+  const read = asked.length > 0 && rules.matchAsk(call, root) ? readTargets(call, root) : []
+  const isInQuestion = (pattern: string): boolean =>
+    read.some((path) => path !== root && (isIn(pattern, path) || matchesWildcard(wildcard(pattern), path)))
+  return [...denied, ...asked.filter((pattern) => !isInQuestion(pattern))]
 }
 
 const isSetting = (path: string, root: string): boolean => projectSettings.some((name) => path === `${root}/${name}`)
@@ -195,7 +202,7 @@ const readTargets = (call: JudgedCall, root: string): string[] =>
     effect === 'fs.read' && target !== undefined ? [posix.resolve(root, target)] : [],
   )
 
-/** The hosts it names; or `any`, if some are unnamed and a rule allows every host or a person is asked. */
+/** The hosts that the call names; `any` if it leaves some unnamed and a rule allows every host or a person sees the proposal. */
 function hostsOf(facts: readonly EffectFact[], { rules: { places }, reach }: ConfinementContext): Confinement['hosts'] {
   const hosts = facts.flatMap(({ effect, target }) => (effect === 'net' ? [target?.toLowerCase()] : []))
   const mayBeAny = (places.allowsHosts || reach === 'proposed') && !places.limitsHosts

@@ -6,24 +6,40 @@ import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
 import { granted, hasSandbox, hidesFiles, isFloorEnforced } from './placement.ts'
 import { type Protect, protection } from './rules/protected-paths.ts'
 
-/** Calls that need an approval in every mode, whatever allowed them. Returns a decision that replaces `found`. */
+/**
+ * Finds the calls that need an approval in every mode, whatever decided before (`found`). Returns the decision in place of
+ * `found`; undefined if `found` stands. Such calls are, in this order:
+ * 1. those that touch protected files or destroy the workspace; no grant covers them;
+ * 2. those that ask to run outside any sandbox;
+ * 3. those of a tool whose definition changed since a person accepted it;
+ * 4. those that are allowed although a rule may apply to them: it is uncertain what they touch.
+ */
 export function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
+  const asksToLeave = call.isOutside === true && hasSandbox(context)
   const protectedReason = whyProtected(call, context)
-  const asksOutside = call.isOutside === true && hasSandbox(context)
   if (protectedReason !== undefined)
-    return asksOutside
+    return asksToLeave
       ? floorDecision(`${leaves}, and ${protectedReason}`, context, 'outside')
       : floorDecision(protectedReason, context)
-  if (asksOutside && found.by !== 'grant') return granted(call, context) ?? askedToLeave(context, found)
+  if (asksToLeave && found.by !== 'grant') return granted(call, context) ?? askedToLeave(context, found)
   const changed = whyChanged(call)
-  const isUnasked = found.verdict === 'allow' && found.by !== 'grant'
-  const doubt = changed === undefined && isUnasked ? whyUncertain(call, context, found) : undefined
-  const why = changed ?? doubt
-  if (why === undefined) return undefined
-  // A grant replaces only the question asked here, never another decision.
-  const before = hasKnownDefinition(call) ? granted(call, context) : undefined
-  if (before) return found.verdict === 'allow' ? before : undefined
-  return { ...floorDecision(why, context), ...(changed !== undefined && { rule: changedDefinition }) }
+  if (changed !== undefined)
+    return unlessGranted(call, context, found, { ...floorDecision(changed, context), rule: changedDefinition })
+  const isAllowedWithoutQuestion = found.verdict === 'allow' && found.by !== 'grant'
+  const uncertain = isAllowedWithoutQuestion ? whyUncertain(call, context, found) : undefined
+  return uncertain === undefined ? undefined : unlessGranted(call, context, found, floorDecision(uncertain, context))
+}
+
+/** The question, unless a grant answers it. A grant replaces only this question: if `found` asks or denies, that stands. */
+function unlessGranted(
+  call: JudgedCall,
+  context: DecisionContext,
+  found: Decision,
+  question: Decision,
+): Decision | undefined {
+  const grant = hasKnownDefinition(call) ? granted(call, context) : undefined
+  if (!grant) return question
+  return found.verdict === 'allow' ? grant : undefined
 }
 
 /** The `rule` of a decision about a call that asks to run outside any sandbox. */
@@ -39,11 +55,12 @@ function askedToLeave(context: DecisionContext, found: Decision): Decision {
 /** The `rule` of a decision made only because a tool's definition changed since it was accepted. */
 export const changedDefinition = 'changed definition'
 
-function floorDecision(why: string, { floor }: DecisionContext, place?: 'outside'): Decision {
+/** Asks, or denies if the settings say that the floor denies. */
+function floorDecision(why: string, { floor }: DecisionContext, confinement?: 'outside'): Decision {
   if (floor === 'deny')
     return { verdict: 'deny', by: 'floor', why: `${why}; a person would have to approve it`, code: 'ApprovalDenied' }
   const asked = `${why}; this is asked about in every mode`
-  return { verdict: 'ask', by: 'floor', why: asked, ...(place && { confinement: place }) }
+  return { verdict: 'ask', by: 'floor', why: asked, ...(confinement && { confinement }) }
 }
 
 function whyChanged({ origin }: JudgedCall): string | undefined {

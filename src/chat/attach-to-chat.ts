@@ -40,7 +40,7 @@ export async function attachToChat(
 
 const deathNotice = 'The process that worked on this session has ended; the session can be continued here'
 
-/** Waits until a session is free: a process whose run has ended lets go of it a moment later. One that does not is told by what opens it. */
+/** Waits until a session is free: a process whose run has ended releases it a moment later. If it does not, opening the session fails with the reason. */
 export async function untilFree({ store, clock }: ChatHost, id: string): Promise<void> {
   for (let tries = 0; tries < 30 && (await store?.find(id))?.isHeld; tries++) await sleep(100, clock && { clock })
 }

@@ -137,7 +137,7 @@ export function createChat(host: ChatHost): Chat {
   }
 
   async function sendTyped(typed: readonly QueuedDraft[]): Promise<void> {
-    for (const draft of typed) await send(draft).catch(() => queue.add(draft, 'last')) // why is told already
+    for (const draft of typed) await send(draft).catch(() => queue.add(draft, 'last')) // its sender has the reason already
   }
 
   async function closeSession(): Promise<void> {
@@ -190,7 +190,7 @@ export function createChat(host: ChatHost): Chat {
     const live = session!
     change({ phase: 'running', isResumable: undefined })
     const { stored, ended } = live.run(cell.now.settings, message)
-    // Why a message was not stored is told to the caller.
+    // The caller gets the reason why a message was not stored.
     void ended.then((end) => stored.then(() => over(live, end)).catch(() => over(live, { how: end.how })))
     return stored
   }

@@ -1,7 +1,7 @@
 import type { OutgoingMessage } from './chat.ts'
 import type { CommandContext } from './command.ts'
 
-/** A message with the files that it names with `@`. The person is told what is not attached. */
+/** A message with the files that it names with `@`. A notice names what is not attached. */
 export async function withFiles(
   message: OutgoingMessage,
   { chat, screen }: Pick<CommandContext, 'chat' | 'screen'>,

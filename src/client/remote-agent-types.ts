@@ -266,7 +266,7 @@ export type RemoteScheduleTime =
 interface ScheduleFields {
   readonly name?: string
   readonly when: RemoteScheduleTime
-  /** What the agent is told. */
+  /** The message that the schedule sends to the agent. */
   readonly message: string
   readonly enabled?: boolean
   readonly activeHours?: RemoteActiveHours

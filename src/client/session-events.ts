@@ -66,7 +66,7 @@ class Place {
 
   /** The event, unless it is known or void. */
   next(event: SessionEvent): SessionEvent | undefined {
-    // What was streamed before a reply that the reader has is part of it; what was lost is told all the same.
+    // Deltas before a reply that the reader has are part of that reply. The number of lost events is still reported.
     if (!event.durable) return event.type === 'gap' || event.after >= this.#replacedTo ? event : undefined
     if (event.seq <= this.last) return undefined
     if (!this.#hasHoles && event.seq > this.last + 1) throw broken(`Entry ${event.seq} came after entry ${this.last}`)

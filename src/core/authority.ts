@@ -22,7 +22,7 @@ export interface ToolOrigin {
   readonly digest?: string
   /** It changed since it was accepted, and has to be approved again. */
   readonly isChanged?: boolean
-  /** The layers of the tools that it replaces under the same name; people are told so. */
+  /** The layers of the tools that it replaces under the same name; prompts say so. */
   readonly replaces?: readonly ToolOrigin['layer'][]
 }
 

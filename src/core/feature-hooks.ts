@@ -27,7 +27,7 @@ interface ExtensionHooks {
     readonly max: number
     readonly mode: 'block' | 'steer'
   }
-  /** A limit of `behavior.limits` is near (the model is told) or reached (the run ends). */
+  /** A limit of `behavior.limits` is near (a note tells the model) or reached (the run ends). */
   'limit:near': OfTurn & LimitState
   'limit:reached': OfTurn & LimitState
   /** A limit ended the work; the reserve may be used for a final answer. */

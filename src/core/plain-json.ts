@@ -66,3 +66,12 @@ export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
 }
+
+/** The value of a JSON text; `undefined` if it is not JSON. The parser's error is dropped: it quotes the text, which may contain secrets. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

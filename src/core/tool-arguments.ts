@@ -1,7 +1,7 @@
 import { messageOf } from './errors.ts'
 import { isRecord } from './is-record.ts'
 import { type LenientJson, LenientJsonError, parseLenientJson } from './lenient-json.ts'
-import { flawOf, type JsonFlaw, maxNesting, typeName } from './plain-json.ts'
+import { flawOf, type JsonFlaw, maxNesting, parsedJson, typeName } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 
@@ -78,15 +78,6 @@ export function parseObjectText(text: string, schema?: JsonSchema): ObjectText {
     return { value, sources, isJson: isRecord(parsed), isLossless: !hasOtherNotation }
   } catch (error) {
     return { problem: messageOf(error) }
-  }
-}
-
-/** `undefined` if the text is not JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

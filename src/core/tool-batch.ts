@@ -72,9 +72,9 @@ function refreshCounts({ hooks, tools }: Run): void {
 }
 
 function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
-  const gated = interruptionOf(run) ?? gateCall(run, prepared)
-  if (!(gated instanceof Promise)) return runAfterGate(run, prepared, gated, run.callTimer)
-  return gated.then((result) => runAfterGate(run, prepared, result, run.callTimer))
+  const gateOutcome = interruptionOf(run) ?? gateCall(run, prepared)
+  if (!(gateOutcome instanceof Promise)) return runAfterGate(run, prepared, gateOutcome, run.callTimer)
+  return gateOutcome.then((result) => runAfterGate(run, prepared, result, run.callTimer))
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
@@ -84,10 +84,10 @@ async function runWave(
 ): Promise<{ readonly suspendReason?: string | undefined }> {
   const gatedCalls: [PreparedCall, GateOutcome][] = []
   for (const call of calls) {
-    const gated = interruptionOf(run) ?? (await gateCall(run, call))
-    const halt = haltOf(gated)
+    const gateOutcome = interruptionOf(run) ?? (await gateCall(run, call))
+    const halt = haltOf(gateOutcome)
     if (halt) return suspendedResult(halt)
-    gatedCalls.push([call, gated])
+    gatedCalls.push([call, gateOutcome])
   }
 
   const cancellation = new Cancellation(run.cancellation)
@@ -96,8 +96,8 @@ async function runWave(
   const work = async (): Promise<void> => {
     const timer = new CallTimer(run.clock, cancellation)
     try {
-      for (const [prepared, gated] of remainingCalls) {
-        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gated, timer)
+      for (const [prepared, gateOutcome] of remainingCalls) {
+        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gateOutcome, timer)
         outcome.suspendReason ??= suspendReason
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
@@ -129,27 +129,28 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 function runAfterGate(
   run: Run,
   prepared: PreparedCall,
-  gated: GateOutcome,
+  gateOutcome: GateOutcome,
   timer: CallTimer,
 ): MaybePromise<CallResult> {
-  const halt = haltOf(gated)
+  const halt = haltOf(gateOutcome)
   if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption) return answerWithoutRunning(run, prepared, interruption)
   // There is no decision of the gate. So the call must not run, even if the message that interrupted it was withdrawn since.
-  if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, gated ?? aborted)
-  return executeCall(run, prepared, gated, timer)
+  if (!gateOutcome || isInterruption(gateOutcome)) return answerWithoutRunning(run, prepared, gateOutcome ?? aborted)
+  return executeCall(run, prepared, gateOutcome, timer)
 }
 
 /** The decision of the gate, or the interruption because of which it was not asked; `undefined` if the run was cancelled before it decided. */
 type GateOutcome = GateResult | Interruption | undefined
 
-const isInterruption = (gated: GateOutcome): gated is Interruption => gated === aborted || gated === skipped
+const isInterruption = (gateOutcome: GateOutcome): gateOutcome is Interruption =>
+  gateOutcome === aborted || gateOutcome === skipped
 
 /** The halt of the gate, unless another handler blocked the call. */
-const haltOf = (gated: GateOutcome): GateResult['halt'] =>
-  !gated || isInterruption(gated) || gated.block ? undefined : gated.halt
+const haltOf = (gateOutcome: GateOutcome): GateResult['halt'] =>
+  !gateOutcome || isInterruption(gateOutcome) || gateOutcome.block ? undefined : gateOutcome.halt
 
 interface Interruption {
   readonly outcome: 'aborted' | 'skipped' | 'cancelled'

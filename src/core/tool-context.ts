@@ -60,7 +60,7 @@ export class CallContext implements ToolContext {
   readonly timer: CallTimer
   #cancellation: Cancellation | undefined
   #nestedCancellation: Cancellation | undefined
-  #cancelled: { readonly reason: unknown } | undefined
+  #cancelledWith: { readonly reason: unknown } | undefined
   #nested = 0
   #childCount = 0
   #isOver = false
@@ -94,7 +94,7 @@ export class CallContext implements ToolContext {
   get cancellation(): Cancellation {
     if (!this.#cancellation) {
       this.#cancellation = new Cancellation(this.#run.cancellation)
-      if (this.#cancelled) this.#cancellation.cancel(this.#cancelled.reason)
+      if (this.#cancelledWith) this.#cancellation.cancel(this.#cancelledWith.reason)
     }
     return this.#cancellation
   }
@@ -226,7 +226,7 @@ export class CallContext implements ToolContext {
 
   /** Called by the call timer: at the time limit, when the run is cancelled, or when a sibling call failed. */
   cancel(reason: unknown): void {
-    this.#cancelled = { reason }
+    this.#cancelledWith = { reason }
     this.#cancellation?.cancel(reason)
   }
 

@@ -123,7 +123,7 @@ export class EventQueue {
   }
 
   #addStreamed(event: StreamedEvent): void {
-    // What was lost is told all the same.
+    // The number of lost events is still reported.
     if (this.#isOver || (event.after < this.#replacedTo && event.type !== 'gap')) return
     this.#isBehind ||= this.#waiting.length + this.#held.length >= maxWaiting || this.#characters >= maxCharacters
     if (this.#isBehind) {

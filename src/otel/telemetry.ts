@@ -77,7 +77,7 @@ export function startSpan({ tracer }: Telemetry, name: string, options: SpanOpti
   return { span: tracer.startSpan(name, options, parent), seconds: () => (performance.now() - begun) / 1000 }
 }
 
-/** What became of a span that failed: its `error.type`, and what was said, masked. */
+/** The end of a span that failed: its `error.type`, and the message of the error, masked. */
 export interface Failure {
   readonly type: string
   readonly message: string

@@ -57,7 +57,7 @@ async function writeNew(path: string, text: string | AsyncIterable<string>, mode
 const unsupported = new Set(['EACCES', 'EBADF', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EPERM'])
 
 /** A rename is only durable once its folder is synced. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r')
     await handle.sync().finally(() => handle.close())

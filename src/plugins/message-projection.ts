@@ -78,7 +78,7 @@ export class MessageProjection {
     return message && { content: userContentOf(message), toSeq: row.from - 1 }
   }
 
-  /** Those of one turn at most, from the end: what is asked for was said last. */
+  /** Searches from the end, because callers ask for new messages, and finds those of one turn at most. */
   #messageRows(isMeant: (row: MessageRow) => boolean): readonly MessageRow[] {
     const { rows } = this.#view
     const found: MessageRow[] = []

@@ -1,5 +1,7 @@
 import { messageOf } from '../core/errors.ts'
+import { parsedJson } from '../core/plain-json.ts'
 import type { ClassifiedError, ModelRequest, Refusal } from '../core/provider.ts'
+import { asRecord } from '../core/schema-types.ts'
 import { headOf } from '../core/text.ts'
 import type { Message } from '../core/turn.ts'
 import type { HttpResponse } from '../platform/http.ts'
@@ -56,7 +58,7 @@ export async function readServiceError(
   { now, scrub, isSilent }: { now: number; scrub: (text: string) => string; isSilent?: boolean | undefined },
 ): Promise<ServiceError> {
   const text = await readText(body)
-  const json = parse(text)
+  const json = parsedJson(text)
   const { code, message, retryAfterMs, isQuota } = wire.readError(json)
   const serviceText = message ?? (isMarkup(text) ? htmlPage : text.trim())
   const explanation = serviceText === '' && status === 400 && isSilent ? 'prompt is too long' : serviceText
@@ -196,14 +198,12 @@ const otherCauses: readonly RegExp[] = [
 
 /** The names of wrong fields: OpenAI's `param`, Google's `fieldViolations`. */
 function fieldsIn(json: unknown): string {
-  const { param, details } = objectOf(objectOf(Array.isArray(json) ? json[0] : json).error)
-  const violations = listOf(details).flatMap((detail) => listOf(objectOf(detail).fieldViolations))
-  const names = [param, ...violations.map((violation) => objectOf(violation).field)]
+  const { param, details } = asRecord(asRecord(Array.isArray(json) ? json[0] : json).error)
+  const violations = listOf(details).flatMap((detail) => listOf(asRecord(detail).fieldViolations))
+  const names = [param, ...violations.map((violation) => asRecord(violation).field)]
   return names.filter((name) => typeof name === 'string').join('\n')
 }
 
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -218,14 +218,6 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
     // the text that has come so far is used
   }
   return text
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const isMarkup = (text: string): boolean => /^\s*<[!?a-z]/i.test(text)

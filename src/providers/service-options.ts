@@ -32,7 +32,7 @@ const holdsPassword = (address: unknown): boolean => isText(address) && /^[^/]*\
 
 /** Throws on wrong prices. */
 export function checkPrices(where: string, prices: CatalogueOverrides): void {
-  checkOptions(where, prices, { models: record, prices: [(value) => value === false, 'false'] })
+  checkOptions(where, prices, { models: objectRule, prices: [(value) => value === false, 'false'] })
   for (const [model, override] of Object.entries(prices.models ?? {}))
     checkOptions(`${where} for "${model}"`, override, modelRules)
 }
@@ -48,10 +48,10 @@ const modelRules: OptionRules<ModelOverride> = {
   contextWindow: amount,
 }
 
-export const text: OptionRule = [(value) => typeof value === 'string' && value !== '', 'a text']
-export const flag: OptionRule = [(value) => typeof value === 'boolean', 'true or false']
-export const record: OptionRule = [isRecord, 'an object']
-export const texts: OptionRule = [(value) => Array.isArray(value) && value.every(isText), 'a list of texts']
+export const textRule: OptionRule = [(value) => typeof value === 'string' && value !== '', 'a text']
+export const flagRule: OptionRule = [(value) => typeof value === 'boolean', 'true or false']
+export const objectRule: OptionRule = [isRecord, 'an object']
+export const textsRule: OptionRule = [(value) => Array.isArray(value) && value.every(isText), 'a list of texts']
 
 /** The rule for options called `oauth`. */
 export const endpointsRule: OptionRule = [
@@ -60,7 +60,7 @@ export const endpointsRule: OptionRule = [
 ]
 
 const secret: OptionRule = [isText, 'a text', 'secret']
-export const settings: OptionRule = [(value) => value === false || isRecord(value), 'an object or false']
+export const objectOrFalseRule: OptionRule = [(value) => value === false || isRecord(value), 'an object or false']
 
 /** The rules for the options that all services share. */
 export const serviceRules: OptionRules<ServiceOptions> = {
@@ -68,23 +68,23 @@ export const serviceRules: OptionRules<ServiceOptions> = {
   access: secret,
   refresh: secret,
   expires: [(value) => Number.isFinite(value), 'a time in ms since the epoch'],
-  accountId: text,
+  accountId: textRule,
   onRefresh: [isFunction, 'a function'],
   credentialsPath: [(value) => value === false || (isText(value) && value !== ''), 'a path or false'],
-  env: record,
+  env: objectRule,
   baseURL: [isAddress, 'an http or https address, such as "https://example.com/v1"'],
-  defaultModel: text,
+  defaultModel: textRule,
   headers: [
     (value) => isRecord(value) && Object.values(value).every(isText),
     'an object whose values are texts',
     'secret',
   ],
-  extraBodyParams: record,
+  extraBodyParams: objectRule,
   fetch: [isFunction, 'a function'],
   transport: [isFunction, 'a function'],
-  retry: settings,
-  watchdog: settings,
-  prices: settings,
+  retry: objectOrFalseRule,
+  watchdog: objectOrFalseRule,
+  prices: objectOrFalseRule,
   maxReplyBytes: [(value) => Number.isFinite(value) && Number(value) >= 0, 'a number of bytes (0 = no limit)'],
   clock: clockRule,
 }

@@ -12,7 +12,7 @@ export function dataStream(
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        // A comment keeps proxies from closing a connection on which nothing is said.
+        // Proxies close a connection without traffic; a comment prevents that.
         timer = setInterval(() => {
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(':\n\n'))
         }, 15_000)

@@ -48,7 +48,7 @@ export class DraftChanges {
   async #write(id: string, text: string): Promise<void> {
     const before = this.#writing.get(id)
     const writing = (async () => {
-      await before?.catch(() => {}) // its own caller is told
+      await before?.catch(() => {}) // its own caller gets the error
       await this.#drafts.save(id, text)
     })()
     this.#writing.set(id, writing)

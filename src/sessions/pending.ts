@@ -127,7 +127,7 @@ export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer
 
 /**
  * Throws if an earlier answer to the same question differs. All answers to one question have the same `clientKey`, and the
- * store keeps only the first of them, so the sender of the second must be told here.
+ * store keeps only the first of them, so the sender of the second must get an error here.
  */
 export async function requireFirstAnswer(item: AnswerItem, log: Log, store: SessionStore): Promise<void> {
   const { clientKey, content, answer } = item

@@ -69,7 +69,7 @@ export class SessionChanges {
     for (const one of sessions.toReversed()) this.#known.set(one.id, stateOf(one))
   }
 
-  /** The sessions that differ from what was told, newest first: all that were written since the last look, and others of the newest. */
+  /** The sessions that differ from what was reported, newest first: all that were written since the last check, and others of the newest. */
   async #changed(): Promise<readonly Change[]> {
     const since = this.#since
     const changed: Change[] = []

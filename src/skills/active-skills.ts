@@ -13,7 +13,7 @@ export interface ActiveSkill {
   content: string
   /** It was in the system prompt of a suspended run, so it is not in the conversation. */
   readonly wasInSystemPrompt?: boolean
-  /** The model requested it again and was told that it is unchanged. */
+  /** The model requested it again; the result said that it is unchanged. */
   wasRepeated?: boolean
 }
 

@@ -88,7 +88,7 @@ export function createTranscript(options: TranscriptOptions) {
     if (error !== undefined) printer.lines(note(`the model call failed: ${error}`, paint.red))
   }
 
-  /** The answer is tried again: what was printed stays, and is said to be void. */
+  /** The answer is requested again: the printed text stays, and a line below it says that it does not count. */
   function breakOff({ retry }: SessionView): void {
     const wasPrinted = answer.isPrinted
     answer.drop()

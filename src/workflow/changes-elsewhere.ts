@@ -21,7 +21,7 @@ interface ChangesElsewhereOptions {
 /** When a store that failed, or an agent that is not there yet, is looked at again. */
 const retryMs = 2000
 
-/** Clocks of machines may differ by so much. A message that is told twice is harmless, one that is missed is not. */
+/** Clocks of machines may differ by so much. To report a message twice is harmless, to miss one is not. */
 const toleranceMs = 60_000
 
 /**
@@ -99,7 +99,7 @@ export class ChangesElsewhere {
     if (agent) updates.emit({ type: 'agent', agentId, agent })
   }
 
-  /** The agent stays loaded meanwhile, so that it knows what was told of it. */
+  /** The agent stays loaded meanwhile, so that it knows what listeners have received. */
   async #read(agent: LiveAgent, signal: AbortSignal): Promise<void> {
     if (agent.instance.volatile) return
     for await (const { entries } of agent.store.watch(agent.id, { after: agent.log.views.head, signal })) {

@@ -6,6 +6,7 @@ import { createSession } from '../../src/sessions/session.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
 import { nobodyCanRunNode } from '../as-nobody.ts'
 import { builtCli } from '../built-cli.ts'
+import { mayChangeMachine } from '../processes.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { testInTurns } from '../soak.ts'
 import { type Desk, type Ended, openDesk } from './cli-kit.ts'
@@ -13,10 +14,10 @@ import { type Desk, type Ended, openDesk } from './cli-kit.ts'
 // Many of them start processes.
 const test = testInTurns(3)
 
-const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
 /** One mount then hides both. */
-const hasBinInUsr = mayMount && realpathSync('/bin') === '/usr/bin'
-if (!mayMount) console.warn('libero on a full and on a read-only disk: not tried; run as root on Linux with CI set')
+const hasBinInUsr = mayChangeMachine && realpathSync('/bin') === '/usr/bin'
+if (!mayChangeMachine)
+  console.warn('libero on a full and on a read-only disk: not tried; run as root on Linux with CI set')
 if (!nobodyCanRunNode) console.warn('libero without permissions: not tried; run as root, with a Node others may run')
 
 let service: MockService
@@ -318,7 +319,7 @@ describe('unusual environments', () => {
   })
 })
 
-describe.runIf(mayMount)('disks', () => {
+describe.runIf(mayChangeMachine)('disks', () => {
   test('FD-08 a full disk is reported before a model is asked; FD-09 a read-only one too', async () => {
     const desk = open()
     const before = service.requests.length
@@ -342,7 +343,7 @@ describe.runIf(mayMount)('disks', () => {
   })
 })
 
-test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))(
+test.runIf(mayChangeMachine && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))(
   '--sandbox required without bubblewrap fails before a model is asked and says how to install it',
   async () => {
     const before = service.requests.length

@@ -6,14 +6,13 @@ import { openStore } from '../../src/cli/sessions/open-store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createSession } from '../../src/sessions/session.ts'
 import { scripted } from '../../src/testing/index.ts'
+import { mayChangeMachine } from '../processes.ts'
 import { temporary } from '../temporary.ts'
 import { fakeIo, runLibero } from './fake-io.ts'
 
-/** Mounting changes the machine, so it is done only where that is wanted. */
-const isMounting = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
-if (!isMounting) console.warn('skipped: sessions on a read-only disk are tried only on Linux as root with CI set')
+if (!mayChangeMachine) console.warn('skipped: sessions on a read-only disk are tried only on Linux as root with CI set')
 
-describe.skipIf(!isMounting)('R06 sessions in a folder on a read-only disk', () => {
+describe.skipIf(!mayChangeMachine)('R06 sessions in a folder on a read-only disk', () => {
   test('R06 are listed, shown and exported, and a run reports that they cannot be written', async () => {
     const home = await homeWith((folder) => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', folder])

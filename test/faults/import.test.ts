@@ -7,6 +7,7 @@ import { openStore } from '../../src/cli/sessions/open-store.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { importSession } from '../../src/sessions/export.ts'
 import { fakeIo, runLibero } from '../cli/fake-io.ts'
+import { mayChangeMachine } from '../processes.ts'
 import { sampleOf, testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 
@@ -71,11 +72,9 @@ describe.each(kinds)('R01 ST11 an import of a long session into %s', (kind, name
   })
 })
 
-/** Mounting changes the machine, so it is done only where that is wanted. */
-const isMounting = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
-if (!isMounting) console.warn('skipped: imports onto a full disk are tried only on Linux as root with CI set')
+if (!mayChangeMachine) console.warn('skipped: imports onto a full disk are tried only on Linux as root with CI set')
 
-describe.skipIf(!isMounting).each(kinds)('R01 an import into %s on a full disk', (_, name) => {
+describe.skipIf(!mayChangeMachine).each(kinds)('R01 an import into %s on a full disk', (_, name) => {
   test('R01 says so, imports nothing, and works when there is room', async () => {
     const home = join(await temporary('import-full-'), 'home')
     mkdirSync(home)

@@ -5,6 +5,7 @@ import { afterEach, describe, expect } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
+import { mayChangeMachine } from '../processes.ts'
 import { testInTurns } from '../soak.ts'
 import { runChild, storeFolders } from './store-jsonl-kit.ts'
 
@@ -96,33 +97,35 @@ test('FD-08 a full disk at any other place is said as such, and what was there s
   expect((await store.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true, create: true })).inbox).toEqual([])
 })
 
-/** Mounting changes the machine, so it is done only where that is wanted. */
-const isMounting = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
-if (!isMounting) console.warn('skipped: real full and read-only disks are mounted only on Linux as root with CI set')
-test.skipIf(!isMounting)('FD-08 FD-09 a real disk that is full, then read-only (as root with CI set)', async () => {
-  const dir = newFolder()
-  fs.mkdirSync(dir)
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', dir])
-  try {
-    const store = createJsonlStore({ dir })
-    const { epoch } = await lease(store)
-    let head = 0
-    const fill = async (): Promise<void> => {
-      for (; ; head++) await store.append('s', [entry(head + 1, `${head} ${'x'.repeat(3000)}`)], { epoch, head })
+if (!mayChangeMachine)
+  console.warn('skipped: real full and read-only disks are mounted only on Linux as root with CI set')
+test.skipIf(!mayChangeMachine)(
+  'FD-08 FD-09 a real disk that is full, then read-only (as root with CI set)',
+  async () => {
+    const dir = newFolder()
+    fs.mkdirSync(dir)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', dir])
+    try {
+      const store = createJsonlStore({ dir })
+      const { epoch } = await lease(store)
+      let head = 0
+      const fill = async (): Promise<void> => {
+        for (; ; head++) await store.append('s', [entry(head + 1, `${head} ${'x'.repeat(3000)}`)], { epoch, head })
+      }
+      await expect(fill()).rejects.toMatchObject({ code: 'full' })
+      expect(await createJsonlStore({ dir }).read('s')).toHaveLength(head)
+      execFileSync('mount', ['-o', 'remount,size=1m', dir])
+      await store.append('s', [entry(head + 1)], { epoch, head })
+      await store.close?.()
+      execFileSync('mount', ['-o', 'remount,ro', dir])
+      const later = createJsonlStore({ dir })
+      await expect(lease(later)).rejects.toMatchObject({ code: 'read_only' })
+      expect(await later.read('s')).toHaveLength(head + 1)
+    } finally {
+      execFileSync('umount', [dir])
     }
-    await expect(fill()).rejects.toMatchObject({ code: 'full' })
-    expect(await createJsonlStore({ dir }).read('s')).toHaveLength(head)
-    execFileSync('mount', ['-o', 'remount,size=1m', dir])
-    await store.append('s', [entry(head + 1)], { epoch, head })
-    await store.close?.()
-    execFileSync('mount', ['-o', 'remount,ro', dir])
-    const later = createJsonlStore({ dir })
-    await expect(lease(later)).rejects.toMatchObject({ code: 'read_only' })
-    expect(await later.read('s')).toHaveLength(head + 1)
-  } finally {
-    execFileSync('umount', [dir])
-  }
-})
+  },
+)
 
 test('FD-09 who may not write is told so by the lease, before any turn, and may read', async () => {
   const dir = newFolder()

@@ -2,12 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
+import { mayChangeMachine } from '../processes.ts'
 import { temporary } from '../temporary.ts'
 
-const mayFreeze = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
-if (!mayFreeze) console.warn('skipped: files are made immutable only on Linux as root with CI set')
+if (!mayChangeMachine) console.warn('skipped: files are made immutable only on Linux as root with CI set')
 
-test.skipIf(!mayFreeze)(
+test.skipIf(!mayChangeMachine)(
   'R08 a database that is made immutable in mid-run is an error, and does not end the process',
   async (context) => {
     const folder = await temporary('frozen-')

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
 /** One request as a service got it. */
@@ -75,12 +76,6 @@ async function answerOf(answers: Answers, at: number, asked: Asked) {
     typeof answer === 'string' ? { status: 200, headers: undefined, body: answer } : answer
   const type = status === 200 ? 'text/event-stream' : 'application/json'
   return { status, headers: { 'content-type': type, ...headers }, body: body ?? '' }
-}
-
-async function textOf(incoming: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of incoming) text += chunk
-  return text
 }
 
 /** The part of `fetch` that SDKs need, for this machine only: the global one is disabled in tests. */

@@ -1,10 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createAgent, createMemoryStore } from '../../src/index.ts'
 import type { AgentForRequest } from '../../src/server/session-work.ts'
 import { scripted } from '../../src/testing/index.ts'
 import { gated, startServer, token, until } from './server-kit.ts'
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const get = (path: string, method = 'GET'): Request =>
   new Request(`http://127.0.0.1${path}`, { method, headers: { authorization: `Bearer ${token}` } })
 

@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSqliteStore } from '../../src/index.ts'
 import { rounds } from '../soak.ts'
 import { killableServer } from './killable-server.ts'
 import { token } from './server-kit.ts'
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('SV91 clients that come and go, on a server that is killed twice, all end with the log, and no prompt is doubled', {
   timeout: 300_000,

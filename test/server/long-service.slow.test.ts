@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { rounds } from '../soak.ts'
 import { killableServer } from './killable-server.ts'
 import { token, until } from './server-kit.ts'
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
 // `npm run soak server`: 200 sessions for ten minutes.

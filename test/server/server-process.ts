@@ -2,6 +2,7 @@
  * A server and its page in a process of its own, to be killed: `node server-process.ts <sqlite path> <port>`. Its model calls a tool,
  * then streams the words of the prompt back, slowly enough to be killed in between.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
 import { createAgent, createSqliteStore } from '../../src/index.ts'
 import { createServer } from '../../src/server/index.ts'
@@ -10,8 +11,6 @@ import { createWebPage } from '../../src/web/index.ts'
 
 const [path = '', port = '0'] = process.argv.slice(2)
 const store = createSqliteStore({ path })
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
 const look = {
   spec: { name: 'look', description: 'Looks', inputSchema: { type: 'object' } },
   gated: false,

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { LogEntry } from '../../src/core/log.ts'
 import type { SessionStore } from '../../src/core/store.ts'
@@ -26,8 +27,6 @@ const userWords = (entries: readonly LogEntry[]): string[] =>
   )
 const runsIn = (entries: readonly LogEntry[]): string =>
   entries.flatMap(({ type }) => (type === 'run_started' ? '(' : type === 'run_ended' ? ')' : [])).join('')
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
 /** A model call that says when it has begun, and waits. */
 function held(answer: Step = 'Done.'): { step: Step; begun: Promise<void>; go: () => void } {
   const begun = Promise.withResolvers<void>()

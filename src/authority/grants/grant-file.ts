@@ -1,4 +1,5 @@
 import { isRecord } from '../../core/is-record.ts'
+import { parsedJson } from '../../core/plain-json.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { PrivateFileError, readPrivateFile, stampOf } from '../private-file.ts'
@@ -68,7 +69,7 @@ const version = 2
 const nothing: Content = { grants: [], ignored: [], isOld: false }
 
 function contentOf(text: string, path: string): Content {
-  const content = parse(text)
+  const content = parsedJson(text)
   const { version: found, grants, ignored = [] } = isRecord(content) ? content : {}
   const isOld = found === 1
   if (found !== version && !isOld) throw refused(path, `it is not a grant file of version ${version}`)
@@ -79,14 +80,6 @@ function contentOf(text: string, path: string): Content {
     if (flaw !== undefined) throw refused(path, `of grants[${index}], ${flaw}`)
   }
   return { grants, ignored, isOld }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function refused(path: string, why: string): PrivateFileError {

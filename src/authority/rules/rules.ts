@@ -169,14 +169,15 @@ function fieldsOf(entry: unknown, position: RulePosition): Exclude<RuleEntry, st
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
-const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']
+/** The effects that a rule may name. */
+export const effectNames = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']
 
 function aboutOf(name: string, pattern: string | undefined, refuse: (problem: string) => CodedError): Rule['about'] {
   if (name === 'mcp' && pattern === undefined) throw refuse('names no server; write "mcp:*" for all of them')
   if (name === 'mcp' && !/[.*]/.test(pattern ?? ''))
     throw refuse(`names no tool of the server; write "mcp:${pattern}.*" for all of them`)
-  if (effects.includes(name)) return 'effect'
-  if (/^fs(\.|$)/i.test(name)) throw refuse(`names no effect${didYouMean(name, effects)}`)
+  if (effectNames.includes(name)) return 'effect'
+  if (/^fs(\.|$)/i.test(name)) throw refuse(`names no effect${didYouMean(name, effectNames)}`)
   if (name.includes('*')) throw refuse('has a * in the name of a tool; stars stand only after the colon')
   if (/\s/.test(name)) throw refuse(`has a blank in the name of a tool; for a command write "shell:${name}"`)
   if (name === '') throw refuse('names no tool before the colon')

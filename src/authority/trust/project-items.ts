@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { codeOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
+import { parsedJson } from '../../core/plain-json.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
 import { digestOf } from '../../platform/digest.ts'
 import {
@@ -135,20 +136,11 @@ export function mcpItem(file: Pick<ProjectName, 'id' | 'path'>, name: string, en
 }
 
 function serversIn(text: string): Readonly<Record<string, McpEntry>> {
-  const config = parse(text)
+  const config = parsedJson(text)
   const servers = isRecord(config) ? (config.mcpServers ?? {}) : undefined
   if (!isRecord(servers) || !Object.values(servers).every(isRecord))
     throw new SourceProblem('it is not JSON of the form { "mcpServers": { "<name>": { … } } }')
   return servers as Readonly<Record<string, McpEntry>>
-}
-
-/** Parses JSON without reporting the parser's error, which quotes the file and may contain secrets. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Everything that decides what runs and where data goes, in full; of environment and headers only the names, as values are often secret. */

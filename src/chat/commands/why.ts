@@ -58,14 +58,14 @@ async function chooseCall(argument: string, context: CommandContext): Promise<Ca
   return index === undefined ? undefined : calls[index]
 }
 
-/** The name and what is told of the input: its only or first text, else all of it. */
+/** The name of a call and a short form of its input: its only or first text, else all of it. */
 function summaryOf({ name, input }: CallRow): string {
   const { command, path, pattern } = input
   const text = [command, path, pattern, ...Object.values(input)].find((value) => typeof value === 'string')
   return oneLine(`${name} ${text ?? JSON.stringify(input)}`, 100)
 }
 
-/** What is told about a decision, in sentences: by the authority, and by the person who was asked. */
+/** A decision in sentences: that of the authority, and that of the person whom it asked. */
 export function whyLines(
   { approvals }: Pick<CallRow, 'approvals'>,
   found: RecordedDecision | undefined,

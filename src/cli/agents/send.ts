@@ -128,7 +128,7 @@ async function readAttached(named: string, cwd: string): Promise<AttachedFile> {
   throw new UsageError(`--file ${shown} is not a PNG, JPEG, GIF, WebP or PDF; put text into the message itself`)
 }
 
-/** Throws if a page does not exist, before the message is sent: later only the model would be told. */
+/** Throws if a page does not exist, before the message is sent: after that, only the model would get the error. */
 async function checkPages(knowledge?: KnowledgeStore, pages: readonly AttachedTiddler[] = []): Promise<void> {
   for (const page of pages) await checkPage(knowledge, page)
 }

@@ -1,3 +1,4 @@
+import { effectNames } from '../../authority/rules/rules.ts'
 import type { AuthoritySettings } from '../../authority/rules/settings.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -44,8 +45,7 @@ export const builtInTools: readonly string[] = [
   'wiki-search wiki-backlinks wiki-toc wiki-recent wiki-list-tiddlers wiki-get-errors',
   'wiki-operation edit-tiddler',
 ].flatMap((names) => names.split(' '))
-const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']
-const known: ReadonlySet<string> = new Set([...builtInTools, ...effects])
+const known: ReadonlySet<string> = new Set([...builtInTools, ...effectNames])
 
 function problemOf(rule: string): string {
   const name = nameIn(rule)

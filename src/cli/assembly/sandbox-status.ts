@@ -4,7 +4,7 @@ import { unconfinedNotice } from '../../authority/unconfined-notice.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { Config } from '../config/config.ts'
 
-/** What a person is told about the sandbox for commands. */
+/** The words for a person about the sandbox for commands. */
 export interface SandboxStatus {
   /** What enforces it, such as `bubblewrap`. */
   readonly by?: string
@@ -13,7 +13,7 @@ export interface SandboxStatus {
 }
 
 /**
- * Finds the sandbox where a person is told about it, and in `yolo`, which runs commands without a question even if there is
+ * Finds the sandbox where a person reads about it, and in `yolo`, which runs commands without a question even if there is
  * none. Other runs find it with their first command: trying it takes longer than starting.
  */
 export async function sandboxStatus(

@@ -42,7 +42,7 @@ export async function closeTelemetry(io: Io): Promise<void> {
   if (problem !== undefined) await warn(io, `some traces or metrics were not sent: ${problem}`)
 }
 
-/** A run does not depend on its trace: the person is told what is wrong, and the run goes on without. */
+/** A run does not depend on its trace: a notice says what is wrong, and the run continues without one. */
 async function start(io: Io): Promise<TelemetryExport | undefined> {
   if (!Object.keys(io.env).some((name) => name.startsWith('OTEL_'))) return undefined
   const { exportedSignals } = await import('../../otel/exported-signals.ts')

@@ -26,7 +26,7 @@ export async function loadCommands(
   const { commands: found, problems } = await loadMessageCommands(io, folder, builtIn)
   const help = builtIn[0]!
   const withProblems = lazyCommand(help, async () =>
-    (await import('../../chat/commands/help.ts')).helpCommand(problems),
+    (await import('../../chat/commands/views.ts')).helpCommand(problems),
   )
   return { commands: [withProblems, ...builtIn.slice(1), ...found], problems }
 }

@@ -17,7 +17,7 @@ const revoke = defineCommand({
   name: 'revoke',
   summary: 'Revoke approvals, also in running programs',
   words: '[id]…',
-  details: ['An id may be shortened. The next call that an approval covered is asked about again.'],
+  details: ['An id may be shortened. The next call that the approval covered needs a new one.'],
   flags: { all: { type: 'boolean', says: 'Revoke all of them, in every project' } },
   examples: [
     { line: 'libero grants revoke 3f2a', says: 'Revokes one' },

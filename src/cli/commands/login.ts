@@ -7,7 +7,7 @@ export const command = defineCommand({
   summary: 'Store a key, or log in through the browser',
   words: '[provider]',
   details: [
-    'The key is asked for without being shown, or read from stdin; it is never an argument, because other users of this machine could read it. It is stored in credentials.json in your own folder (LIBERO_HOME, else ~/.libero), readable only by you; an environment variable such as ANTHROPIC_API_KEY also works, and takes precedence.',
+    'Type the key at the prompt, which does not show it, or pipe it in; it is never an argument, because other users of this machine could read it. It is stored in credentials.json in your own folder (LIBERO_HOME, else ~/.libero), readable only by you; an environment variable such as ANTHROPIC_API_KEY also works, and takes precedence.',
   ],
   flags: {
     'key-stdin': { type: 'boolean', says: 'Read the key from stdin' },

@@ -40,7 +40,7 @@ export const command = defineCommand({
   summary: 'Serve zot’s protocol to another program over stdin and stdout',
   details: [
     'Reads commands from stdin and writes responses and events to stdout, one JSON object per line. One process has one folder, one conversation and one model at a time; nothing is stored. When stdin ends, running work is finished first. If ZOTCORE_RPC_TOKEN is set, the first command must be hello with that token.',
-    'No person can be asked over this protocol. In mode yolo, the default unless the settings name another, calls that need an approval in every mode are denied; in the other modes a run halts at the first call that needs an approval, and the call gets an error as its result.',
+    'This protocol has no questions to a person. In mode yolo, the default unless the settings name another, calls that need an approval in every mode are denied; in the other modes a run halts at the first call that needs an approval, and the call gets an error as its result.',
   ],
   flags: rpcFlags,
   examples: [

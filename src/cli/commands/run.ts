@@ -60,7 +60,7 @@ export const runFlags = {
     value: 'file',
     says: 'Answer as JSON that matches this JSON Schema, and print only that on stdout',
   },
-  json: { type: 'boolean', says: 'Print zot’s events as JSON lines; no questions are asked' },
+  json: { type: 'boolean', says: 'Print zot’s events as JSON lines; asks no questions' },
   events: { type: 'boolean', says: 'Print Libero’s own events as JSON lines, and take commands and answers on stdin' },
   after: {
     type: 'string',

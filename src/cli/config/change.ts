@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
+import { parsedJson } from '../../core/plain-json.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -97,19 +98,11 @@ function setValue(settings: Settings, { key, member }: NamedSetting, value: unkn
 function valueFrom({ key, member }: NamedSetting, words: readonly string[]): unknown {
   const { type, enum: choices } = member === undefined ? configFields[key] : { type: 'object', enum: undefined }
   const [first = ''] = words
-  const json = words.length === 1 ? jsonOf(first) : undefined
+  const json = words.length === 1 ? parsedJson(first) : undefined
   if (type === 'array') return Array.isArray(json) ? json : words
   if (words.length > 1) throw new UsageError(`${key} takes one value, got ${words.length} words; put it in quotes`)
   if (type === 'string' || choices) return typeof json === 'string' ? json : first
   return json === undefined ? first : json
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Checks what the schema does not: that rules compile, MCP servers can be read, and the provider is known. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
 import { version } from '../../core/version.ts'
@@ -13,6 +12,7 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { openAgent } from '../run/open-agent.ts'
+import { addressOf } from '../serve/node-server.ts'
 import { untilStopped } from '../until-stopped.ts'
 
 /** Opens the MCP server for the agent that flags and settings ask for. Throws if they are invalid, before a client connects. */
@@ -97,11 +97,6 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     )
     server.listen(port, host, resolve)
   })
-}
-
-function addressOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/mcp`
 }
 
 /** Serves one client over stdin and the reserved stdout, until it disconnects. */

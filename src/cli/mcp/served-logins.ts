@@ -46,7 +46,7 @@ export function createServedLogins(io: Io, query: { readonly mcp?: readonly stri
       () => logins.delete(name),
       (error: unknown) => {
         login.state = { state: 'failed', problem: fullyVisible(messageOf(error)) }
-        if (!hasAddress) logins.delete(name) // the caller is told
+        if (!hasAddress) logins.delete(name) // the caller gets the error
         reject(error)
       },
     )

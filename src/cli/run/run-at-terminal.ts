@@ -58,7 +58,7 @@ export async function runAtTerminal(
       ...(interactor && isFullTerminal(io, values) && { mayGoOffline: () => offerOffline(interactor) }),
     })
     const { agent, chosen, sandbox } = opened
-    // That commands have all rights is said with --quiet too.
+    // --quiet too prints that commands have all rights.
     for (const notice of opened.notices)
       screen.notice(notice, values.quiet && notice === sandbox.notice ? 'failure' : 'warning')
     screen.notice(`${nameOf(chosen)} (${chosen.why})${statusText(sandbox)}`)

@@ -137,7 +137,7 @@ async function listenAgain(server: Server, portFile: string, host: string): Prom
 
 interface ServerToken {
   readonly token: string
-  /** What a person is told about it. */
+  /** The words about it for a person. */
   readonly notice: string
 }
 

@@ -121,7 +121,7 @@ const dayMs = 86_400_000
 
 /**
  * After a run: deletes what the settings say, at most once a day, and tells how much that was. Does nothing without
- * limits in the settings. A failure is told and changes nothing about the run.
+ * limits in the settings. A failure is reported and changes nothing about the run.
  */
 export async function pruneDaily(store: SessionStore, { retention = {} }: Config, io: Io): Promise<void> {
   if (!limitsSessions(retention)) return

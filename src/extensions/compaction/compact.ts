@@ -38,7 +38,7 @@ export async function compact(run: Run, options: CompactOptions): Promise<boolea
   const asked = { turnId, toSeq: turns[plan.cut - 1]!.seq, pins: [] as string[] }
   await run.hooks.ask('compaction:before', asked)
   const pins = Array.isArray(asked.pins) ? asked.pins : []
-  // Pins leave less room for turns: fewer turns may be kept than handlers were told, never more.
+  // Pins leave less room for turns: fewer turns may be kept than the event of the handlers says, never more.
   plan = planFor(run, turns, limits, {
     most,
     pinned: pinsBytes(run, turns, { pins, most, limit: limits.limit }),
@@ -79,7 +79,7 @@ interface Room {
   /** The size of the summary. */
   readonly most: number
   readonly pinned: number
-  /** The number of turns that handlers were told will be replaced. */
+  /** The number of turns that, as the event of the handlers says, will be replaced. */
   readonly atLeast?: number
 }
 

@@ -49,7 +49,7 @@ export function createMcpAgentServer(options: McpAgentServerOptions): McpAgentSe
     if (closing.signal.aborted) return problem(503, 'this server is closing; connect to another one')
     endpoint ??= openEndpoint().catch((error) => {
       endpoint = undefined // the next request tries again
-      report(error) // the client is told nothing about this machine
+      report(error) // the answer to the client says nothing about this machine
       throw error
     })
     return (await endpoint).fetch(request, http)

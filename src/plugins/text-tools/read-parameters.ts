@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
-import { isPlainJson } from '../../core/plain-json.ts'
+import { isPlainJson, parsedJson } from '../../core/plain-json.ts'
 import { headOf } from '../../core/text.ts'
-import { type ObjectText, parsedJson, parseObjectText } from '../../core/tool-arguments.ts'
+import { type ObjectText, parseObjectText } from '../../core/tool-arguments.ts'
 
 /** The parameters of a call: their text, and the object that the engine's reader makes of it. */
 interface Parameters {

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../core/plain-json.ts'
 import type { ClassifiedError } from '../../core/provider.ts'
 import { parseRetryAfter } from '../retry.ts'
 import { classifyServiceError, ServiceError } from '../service-error.ts'
@@ -34,7 +35,7 @@ function translated(error: unknown): Error | null {
 /** An `APICallError`: the service answered with an error status. */
 function fromResponse({ data, responseBody, responseHeaders, message, isRetryable }: Fields, status: number): Error {
   const body = typeof responseBody === 'string' ? responseBody : ''
-  const payload = fieldsOf(data ?? parsed(body))
+  const payload = fieldsOf(data ?? parsedJson(body))
   const text = isMarkup(body) ? '' : body
   const explanation = messageIn(payload) ?? (text || message)
   const code = codeIn(payload)
@@ -84,14 +85,6 @@ const quota = /insufficient_(quota|balance|credits|funds)|billing|spend_limit|cr
 type Fields = Readonly<Record<string, unknown>>
 
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const isMarkup = (text: string): boolean => text.trimStart().startsWith('<')
 

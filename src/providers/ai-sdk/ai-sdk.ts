@@ -3,7 +3,7 @@ import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import type { CatalogueOverrides } from '../catalogue.ts'
 import { checkOptions, isFunction, type OptionRules } from '../options.ts'
 import { LazyStream, priceList } from '../service.ts'
-import { checkPrices, record, settings, text } from '../service-options.ts'
+import { checkPrices, objectOrFalseRule, objectRule, textRule } from '../service-options.ts'
 
 /** Any language model of the AI SDK as a provider: `aiSdk(anthropic('claude-…'))`. */
 export function aiSdk(
@@ -67,11 +67,11 @@ export interface AiSdkOptions {
 }
 
 const rules: OptionRules<AiSdkOptions> = {
-  name: text,
-  capabilities: record,
-  providerOptions: record,
+  name: textRule,
+  capabilities: objectRule,
+  providerOptions: objectRule,
   classifyError: [isFunction, 'a function'],
-  prices: settings,
+  prices: objectOrFalseRule,
   costOf: [isFunction, 'a function'],
   contextWindow: [isFunction, 'a function'],
 }

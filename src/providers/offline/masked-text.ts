@@ -69,7 +69,7 @@ const vague = new Set(
     ' ',
   ),
 )
-/** Refers to something that was said elsewhere. */
+/** Refers to something in another message. */
 export const isVague = (word: string): boolean => vague.has(word.toLowerCase())
 
 /** Looks like a path: it has a slash, or a dot before letters. */

@@ -3,7 +3,7 @@ import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, endpointsRule, record, serviceRules, text, texts } from '../service-options.ts'
+import { checkService, endpointsRule, objectRule, serviceRules, textRule, textsRule } from '../service-options.ts'
 import type { Fields } from '../wire.ts'
 import { traitsOf } from '../wires/anthropic-models.ts'
 
@@ -70,9 +70,9 @@ const compatibleVersion = '2023-06-01'
 
 const rules: OptionRules<AnthropicOptions> = {
   ...serviceRules,
-  extraBetas: texts,
-  contextManagement: record,
-  version: text,
+  extraBetas: textsRule,
+  contextManagement: objectRule,
+  version: textRule,
   oauth: endpointsRule,
 }
 

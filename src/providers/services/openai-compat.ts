@@ -3,7 +3,7 @@ import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import { checkOptions, isFunction, type OptionRule, type OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, flag, record, serviceRules, text, texts } from '../service-options.ts'
+import { checkService, flagRule, objectRule, serviceRules, textRule, textsRule } from '../service-options.ts'
 import type { ChatQuirks } from '../wires/openai-chat.ts'
 import { type CompatHost, compatHosts } from './compat-hosts.ts'
 
@@ -84,12 +84,12 @@ export function checkCompat(options: OpenAICompatOptions): void {
 
 const rules: OptionRules<OpenAICompatOptions> = {
   ...serviceRules,
-  name: text,
+  name: textRule,
   authHeader: [isHeader, 'an object such as { name: "api-key" } or { name: "Authorization", scheme: "Bearer" }'],
-  capabilities: record,
-  cacheBreakpoints: flag,
-  quirks: record,
-  envKeys: texts,
+  capabilities: objectRule,
+  cacheBreakpoints: flagRule,
+  quirks: objectRule,
+  envKeys: textsRule,
 }
 
 function isHeader(value: unknown): boolean {
@@ -98,10 +98,10 @@ function isHeader(value: unknown): boolean {
 }
 
 const capabilityRules: OptionRules<ProviderCapabilities> = {
-  vision: flag,
-  imageInToolResult: flag,
-  adaptiveThinking: flag,
-  textTools: flag,
+  vision: flagRule,
+  imageInToolResult: flagRule,
+  adaptiveThinking: flagRule,
+  textTools: flagRule,
   structuredOutput: [
     (value) => typeof value === 'boolean' || isFunction(value),
     'true, false or a function of the model',
@@ -117,24 +117,24 @@ const quirkRules: OptionRules<ChatQuirks> = {
   systemRole: oneOf('system', 'developer'),
   maxTokensField: oneOf('max_tokens', 'max_completion_tokens'),
   thinking: oneOf('none', 'effort', 'openrouter', 'deepseek', 'qwen', 'qwen-template', 'together'),
-  efforts: record,
+  efforts: objectRule,
   reasoningReplay: oneOf('none', 'field', 'required', 'details'),
-  cacheBreakpoints: flag,
+  cacheBreakpoints: flagRule,
   emptyContent: oneOf('null', 'empty', 'omit'),
-  toolNameOnResults: flag,
-  assistantAfterTool: flag,
-  emptyTools: flag,
+  toolNameOnResults: flagRule,
+  assistantAfterTool: flagRule,
+  emptyTools: flagRule,
   structuredOutput: oneOf('json_schema', 'none'),
   idRule: [
     (value) => (value as { pattern?: unknown } | null)?.pattern instanceof RegExp,
     'an object with pattern and maxLength',
   ],
   maxImages: [(value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number, 0 or more'],
-  documents: flag,
-  imageInToolResult: flag,
-  streamUsage: flag,
-  promptCacheKey: flag,
-  store: flag,
-  includeObfuscation: flag,
-  reasoningOutsideOutput: flag,
+  documents: flagRule,
+  imageInToolResult: flagRule,
+  streamUsage: flagRule,
+  promptCacheKey: flagRule,
+  store: flagRule,
+  includeObfuscation: flagRule,
+  reasoningOutsideOutput: flagRule,
 }

@@ -3,7 +3,7 @@ import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, endpointsRule, serviceRules, text } from '../service-options.ts'
+import { checkService, endpointsRule, serviceRules, textRule } from '../service-options.ts'
 
 export interface OpenAIOptions extends ServiceOptions {
   readonly organization?: string
@@ -54,7 +54,12 @@ export function openai(options: OpenAIOptions = {}): Provider {
   )
 }
 
-const rules: OptionRules<OpenAIOptions> = { ...serviceRules, organization: text, project: text, oauth: endpointsRule }
+const rules: OptionRules<OpenAIOptions> = {
+  ...serviceRules,
+  organization: textRule,
+  project: textRule,
+  oauth: endpointsRule,
+}
 
 /** The text that a header allows. A session id of an embedder may contain other characters. */
 const headerText = /^[\x21-\x7e]+$/

@@ -2,7 +2,7 @@ import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, serviceRules, text } from '../service-options.ts'
+import { checkService, serviceRules, textRule } from '../service-options.ts'
 
 /**
  * Models of many vendors. Cache breakpoints are sent, and the cost is the one that OpenRouter reports. `appName` and
@@ -42,6 +42,6 @@ export function openrouter(
 
 const rules: OptionRules<NonNullable<Parameters<typeof openrouter>[0]>> = {
   ...serviceRules,
-  appName: text,
-  appUrl: text,
+  appName: textRule,
+  appUrl: textRule,
 }

@@ -88,7 +88,7 @@ function thinkingAndOutputFields(request: ModelRequest): Fields {
   const adaptive = { type: 'adaptive', ...(traits.hidesThinking && { display: 'summarized' }) }
   if (thinking === 'off' || thinking === 'adaptive' || isForced) {
     const isAdaptive = thinking === 'adaptive' && traits.acceptsAdaptive && !isForced
-    // A model that thinks by default must be told not to.
+    // A model that thinks by default stops only if the request disables it.
     const thinkingOff = traits.defaultThinking === 'adaptive' && { thinking: { type: 'disabled' } }
     return { max_tokens: maxTokens, ...choiceAndFormat, ...(isAdaptive ? { thinking: adaptive } : thinkingOff) }
   }

@@ -1,3 +1,4 @@
+import { asRecord } from '../../core/schema-types.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import type { StreamError, WireError } from '../wire.ts'
 import { isNonEmptyText, streamFailure, tokenCount } from './payload.ts'
@@ -28,10 +29,10 @@ interface ErrorFacts {
 }
 
 function readFacts(body: unknown): ErrorFacts {
-  const outer = objectOf(Array.isArray(body) ? body[0] : body)
-  const inner = outer.error ?? outer.errors ?? objectOf(outer.x_groq).error ?? outer
-  const error = objectOf(Array.isArray(inner) ? inner[0] : inner)
-  const metadata = objectOf(error.metadata)
+  const outer = asRecord(Array.isArray(body) ? body[0] : body)
+  const inner = outer.error ?? outer.errors ?? asRecord(outer.x_groq).error ?? outer
+  const error = asRecord(Array.isArray(inner) ? inner[0] : inner)
+  const metadata = asRecord(error.metadata)
   const text = messageIn(inner, 5) ?? messageIn(body, 5)
   const details = [metadata.raw, error.param].filter((detail) => isNonEmptyText(detail) && !text?.includes(detail))
   const message = text === undefined ? undefined : [text, ...details].join(' | ')
@@ -44,9 +45,6 @@ function readFacts(body: unknown): ErrorFacts {
   return { message, code: codes[0] ?? sentStatus?.toString(), status: sentStatus ?? codeStatus, isQuota }
 }
 
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
 /** The message of an error. FastAPI lists several, each with its position. */
 function messageIn(value: unknown, depth: number): string | undefined {
   if (isNonEmptyText(value)) return value
@@ -55,7 +53,7 @@ function messageIn(value: unknown, depth: number): string | undefined {
     const all = value.slice(0, 10).map((part) => messageIn(part, depth - 1))
     return all.filter((part) => part !== undefined).join('; ') || undefined
   }
-  const { message, msg, detail, error, loc } = objectOf(value)
+  const { message, msg, detail, error, loc } = asRecord(value)
   const text = messageIn(message ?? msg ?? detail ?? error, depth - 1)
   return text !== undefined && Array.isArray(loc) ? `${loc.join('.')}: ${text}` : text
 }

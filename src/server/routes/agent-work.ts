@@ -28,7 +28,7 @@ const aMessage = {
   properties: { message: { ...text, description: 'The id of a message of a person' }, force: { type: 'boolean' } },
 } as const
 
-/** What agents are told: messages, answers, stops, and the way back. */
+/** Requests to agents: messages, answers, stops, rewinds and rollbacks. */
 export const agentWorkRoutes: readonly Route[] = [
   {
     method: 'GET',

@@ -145,7 +145,7 @@ async function postMessage(call: Call): Promise<Response> {
   const answer = { head, ...(Array.isArray(notices) && notices.length > 0 && { notices }) }
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(request.headers.get('prefer') ?? '') ?? []
   if (seconds === undefined) return json({ clientKey: await sendMessage(call, id, message), ...answer }, 202)
-  requireScope(call.caller, 'read') // it is told what the model says
+  requireScope(call.caller, 'read') // the caller gets the model's answer
   const release = server.rates.openStream(names.tenant ?? '')
   try {
     const clientKey = await sendMessage(call, id, message)

@@ -178,7 +178,7 @@ interface Piece {
   readonly error?: Problem
 }
 
-/** What the agent says, over all its model calls. What was said cannot be taken back, so that a second try follows the first. */
+/** What the agent says, over all its model calls. Text that was sent cannot be taken back, so the text of a second attempt follows that of the first. */
 async function* piecesOf(call: Call, reply: ReplyToFollow): AsyncGenerator<Piece, void, undefined> {
   let isFirst = true
   for await (const chunk of followReply(call, reply)) {

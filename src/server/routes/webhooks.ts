@@ -27,7 +27,7 @@ const example = {
 
 const mostWebhooks = 20
 
-/** Webhooks: other programs are told when runs end, when calls wait for a person, and when sessions are parked. */
+/** Webhooks: requests to other programs when runs end, when calls wait for a person, and when sessions are parked. */
 export const webhookRoutes: readonly Route[] = [
   {
     method: 'POST',

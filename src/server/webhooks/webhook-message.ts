@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { WebhookEvent } from './webhook.ts'
 
-/** An entry that webhooks can be told about. */
+/** An entry that webhooks can report. */
 export type EventEntry = Extract<LogEntry, { readonly type: WebhookEvent }>
 
 /** The request about one entry. */

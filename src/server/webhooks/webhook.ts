@@ -1,9 +1,9 @@
-/** What a webhook can be told about. */
+/** The events that a webhook can report. */
 export const webhookEvents = ['run_ended', 'approval_requested', 'parked'] as const
 
 export type WebhookEvent = (typeof webhookEvents)[number]
 
-/** An address that is told about events of sessions. */
+/** An address that receives events of sessions. */
 export interface Webhook {
   readonly url: string
   readonly events: readonly WebhookEvent[]

@@ -5,9 +5,10 @@ import { codeOf, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { syncFolder } from '../../platform/files.ts'
 import { sharedBlobsPath } from './base-parts.ts'
 import { storeErrorOf } from './file-errors.ts'
-import { makeDurableFolder, namesIn, refuseLink, syncFolder } from './files.ts'
+import { makeDurableFolder, namesIn, refuseLink } from './files.ts'
 
 /** Blobs as files named by the digest of their content. `requireSession` rejects if there is no such session. */
 export function blobFiles(folder: string, requireSession: () => Promise<unknown>): BlobStore {

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf, StoreError } from '../../core/errors.ts'
+import { syncFolder } from '../../platform/files.ts'
 import { withReadErrors, withWriteErrors } from './file-errors.ts'
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_RDWR } = fs.constants
@@ -182,23 +183,6 @@ export function refuseLink(path: string): void {
   if (info?.isSymbolicLink())
     throw new StoreError('unavailable', `${path} is a symbolic link; put the real folder in its place`)
 }
-
-/** Makes the creation or renaming of files in a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
-  try {
-    const folder = await open(path, 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
-  } catch (error) {
-    if (!unsupported.has(codeOf(error) ?? '')) throw error
-  }
-}
-
-/** Codes of systems that cannot open or sync a folder. */
-const unsupported = new Set(['EACCES', 'EBADF', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EPERM'])
 
 /** Undefined if the file or its folder is missing. */
 export function unlessMissing<T>(work: () => T): T | undefined {

@@ -1,9 +1,10 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint, type InboxItem } from '../../core/log.ts'
+import { syncFolder } from '../../platform/files.ts'
 import { findKeys } from './delivered-keys.ts'
 import { withReadErrors, withWriteErrors } from './file-errors.ts'
-import { openForAppending, openForReading, readBytes, replaceFile, syncData, syncFolder } from './files.ts'
+import { openForAppending, openForReading, readBytes, replaceFile, syncData } from './files.ts'
 import { completeEnd, corrupt } from './log-lines.ts'
 
 /**

@@ -3,8 +3,9 @@ import { copyFile, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
+import { syncFolder } from '../../platform/files.ts'
 import { withWriteErrors } from './file-errors.ts'
-import { openForReading, refuseLink, syncFolder } from './files.ts'
+import { openForReading, refuseLink } from './files.ts'
 
 /**
  * The log of a session is a file with one writer (`LogWriter`). The file itself fences off a writer that lost its lease:

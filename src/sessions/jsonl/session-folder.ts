@@ -4,17 +4,9 @@ import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { failpoint } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
+import { syncFolder } from '../../platform/files.ts'
 import { withWriteErrors } from './file-errors.ts'
-import {
-  createFile,
-  makeDurableFolder,
-  makeFolder,
-  namesIn,
-  readJson,
-  readText,
-  replaceFile,
-  syncFolder,
-} from './files.ts'
+import { createFile, makeDurableFolder, makeFolder, namesIn, readJson, readText, replaceFile } from './files.ts'
 
 /** `meta.json`: facts about a session that its folder name does not contain. */
 interface SessionMeta {

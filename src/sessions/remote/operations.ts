@@ -23,7 +23,7 @@ export interface HandlerContext {
 
 /** A watcher that is further behind reads in pages. */
 const maxWatchedEntries = 500
-/** With more keys of waiting messages, none are told. */
+/** If there are more keys of waiting messages, the answer has none. */
 const maxWaitingKeys = 1000
 
 /** The operations of the handler, called after the request is authorized. */

@@ -5,7 +5,7 @@ import { decodeText, encodeText, entryKey, entryKeysEnd, tombstoneId } from './s
 /** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
 export function deleteTree(database: Statements, id: string): string[] {
   const members = database.statement<SessionToDelete>(familySql).all(encodeText(id))
-  database.statement('PRAGMA secure_delete = ON').get() // what was said must not stay readable in free pages
+  database.statement('PRAGMA secure_delete = ON').get() // deleted messages must not stay readable in free pages
   try {
     for (const member of members) {
       deleteSession(database, member)

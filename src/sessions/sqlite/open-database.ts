@@ -58,8 +58,10 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     if (readOnlyReason) database.exec('PRAGMA query_only = ON')
     const instance = newStoreInstance()
     const onFirstWrite = (to: Connection): void => registerInstance(to, instance, ended)
-    const syncsItself = readOnlyReason || synchronous !== 'FULL' || journal !== 'WAL' || process.platform === 'darwin'
-    const walSync = syncsItself ? undefined : createWalSync(database, path)
+    // Where it can, a thread syncs the write-ahead log after each commit (wal-sync.ts), so that the event loop is not blocked.
+    const doesSqliteSync =
+      readOnlyReason || synchronous !== 'FULL' || journal !== 'WAL' || process.platform === 'darwin'
+    const walSync = doesSqliteSync ? undefined : createWalSync(database, path)
     if (walSync) database.exec('PRAGMA synchronous = NORMAL')
     const connection = new Connection({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite, walSync })
     return { connection, instance, close: () => connection.close(() => unregisterInstance(connection, instance)) }

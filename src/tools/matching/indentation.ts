@@ -25,7 +25,7 @@ function candidates(pairs: readonly IndentPair[]): Shift[] {
   if (inFile.endsWith(given)) shifts.push(deeper(inFile.slice(0, inFile.length - given.length)))
   if (given.endsWith(inFile)) shifts.push(shallower(given.slice(0, given.length - inFile.length)))
   for (const width of widths) shifts.push(toTabs(width, 0), toSpaces(width, 0))
-  // With lines of one depth only, it cannot be told whether the file indents by another width or the lines are deeper.
+  // If all lines have one depth, it is unknown whether the file indents by another width or the lines are deeper.
   if (pairs.every((pair) => pair.given === given)) return shifts
   for (const width of widths) {
     const columns = columnsOf(given, width)

@@ -1,5 +1,6 @@
 import { codeOf } from '../../core/errors.ts'
 import type { ExecutionHandle } from '../../core/execution.ts'
+import { resolvePosix } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { withFile } from '../../platform/files-of.ts'
 import { fileProblem } from '../file-problem.ts'
@@ -86,7 +87,7 @@ async function resolve(path: string, ctx: ToolContext): Promise<SearchRoot> {
 }
 
 async function resolveByListing(path: string, { execution, handle }: ToolContext): Promise<SearchRoot> {
-  const absolute = absoluteOf(handle.cwd, path)
+  const absolute = resolvePosix(handle.cwd, path)
   try {
     await execution.listFiles(handle, absolute)
     return { path: absolute, kind: 'folder' }
@@ -96,16 +97,6 @@ async function resolveByListing(path: string, { execution, handle }: ToolContext
     })
     return { path: absolute, kind: 'file' }
   }
-}
-
-/** Paths of execution contexts are POSIX paths on every system. */
-function absoluteOf(cwd: string, path: string): string {
-  const parts: string[] = []
-  for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
-    if (part === '..') parts.pop()
-    else if (part !== '' && part !== '.') parts.push(part)
-  }
-  return `/${parts.join('/')}`
 }
 
 /** Joins paths, without a leading `./`. */

@@ -14,7 +14,7 @@ export interface ChangedRule {
 
 /**
  * Lets the person change the rule that "always" would keep. A rule that cannot be kept is refused with the reason, and
- * changed further. What it covers is told in words before it counts; `undefined` if they go back.
+ * changed further. Before it counts, the dialog says in words what it covers; `undefined` if they go back.
  */
 export async function changeRule(proposed: ProposedRule, context: DialogContext): Promise<ChangedRule | undefined> {
   const { terminal, keyboard, ignoreKeysMs: _, ...rest } = context

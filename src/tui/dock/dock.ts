@@ -9,7 +9,7 @@ import type { SessionView } from '../../view/session-view.ts'
 import type { createCallsView } from '../rows/calls-view.ts'
 import { childLines } from '../rows/children-view.ts'
 import { pluralize } from '../rows/format.ts'
-import { textTail } from '../rows/phase-view.ts'
+import { spinners, textTail } from '../rows/phase-view.ts'
 import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import type { Caret } from '../terminal/surface.ts'
@@ -239,4 +239,3 @@ function stopping(open: readonly { readonly name: string }[]): string {
 
 const stalledS = 2
 const keptThought = 400
-const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']

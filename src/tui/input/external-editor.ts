@@ -38,7 +38,7 @@ function editorOf({ VISUAL, EDITOR }: ExternalEditorOptions['env']): string {
   return editor
 }
 
-/** Editors that open a window and return, unless they are told to wait. */
+/** Editors that open a window and return, unless an option makes them wait. */
 const waitFlags: Readonly<Record<string, string>> = {
   code: '--wait',
   'code-insiders': '--wait',

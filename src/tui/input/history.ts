@@ -23,7 +23,7 @@ export interface PromptHistory {
   recent(): readonly string[]
   /** Texts that contain the query, newest first, then those that have its letters in this order, best first. */
   search(query: string): readonly string[]
-  /** Stores a text. What fails is told to `onProblem`, since the person is sending a message meanwhile. */
+  /** Stores a text. Reports a failure to `onProblem` instead of throwing, because the person is sending a message meanwhile. */
   add(text: string, kind?: 'sent' | 'draft'): void
   /** Resolves when a file that has become too large is put aside. */
   settled(): Promise<void>

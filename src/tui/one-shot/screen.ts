@@ -11,7 +11,7 @@ import { createAnswerView, createPrinter } from '../rows/answer-view.ts'
 import { createCallsView } from '../rows/calls-view.ts'
 import { childLines } from '../rows/children-view.ts'
 import { costLines, endingLine, type RunEnding } from '../rows/cost-lines.ts'
-import { createPhaseView } from '../rows/phase-view.ts'
+import { createPhaseView, spinners } from '../rows/phase-view.ts'
 import { retryNotice } from '../rows/retry-notice.ts'
 import { createThoughtView } from '../rows/thought-view.ts'
 import { createFrames, unrefClock } from '../terminal/frames.ts'
@@ -289,6 +289,5 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
 }
 
 const remindEveryMs = 30_000
-const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 /** The width of lines that do not go to a terminal. */
 const unknownWidth = 200

@@ -77,3 +77,6 @@ export function textTail(text: string): string {
   const cut = words.slice(-60)
   return visibleName(`…${cut.slice(cut.indexOf(' ') + 1)}`)
 }
+
+/** The frames of the mark that turns while the agent works. */
+export const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']

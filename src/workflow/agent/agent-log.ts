@@ -10,7 +10,7 @@ export interface AgentLogOptions {
   readonly instance: AgentInstance
   readonly dependencies: WorkflowDependencies
   readonly updates: Updates
-  /** Which entries that were there when the agent was loaded listeners are told about. Default: all. */
+  /** Which of the entries that were there when the agent was loaded go to listeners. Default: all. */
   readonly tells?: ((entry: LogEntry) => boolean) | undefined
   /** Called with each entry, before it is applied. */
   readonly onEntry: (entry: LogEntry) => void

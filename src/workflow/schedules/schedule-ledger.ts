@@ -1,5 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { EntryBody, InboxItem, LogEntry } from '../../core/log.ts'
+import { parsedJson } from '../../core/plain-json.ts'
 import type { Schedule } from '../../plugins/schedule.ts'
 import type { Progress } from './next-due.ts'
 
@@ -130,7 +131,7 @@ export function itemOf(clientKey: string, change: ScheduleChangeMessage): InboxI
 function readChange(content: InboxItem['content']): ScheduleChangeMessage | undefined {
   const [block] = content
   if (block?.type !== 'text') return undefined
-  const change = parsed(block.text)
+  const change = parsedJson(block.text)
   if (!isRecord(change)) return undefined
   const { op, id, fields, schedule, at } = change
   if (op === 'add') return isSchedule(schedule) ? { op, schedule } : undefined
@@ -144,14 +145,6 @@ function isSchedule(value: unknown): value is Schedule {
   if (!isRecord(value) || !isRecord(value.when)) return false
   const { id, agentId, message, createdAt } = value
   return [id, agentId, message].every((one) => typeof one === 'string') && typeof createdAt === 'number'
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** All schedules after entry `upTo`: a reader may begin there. */
