@@ -14,7 +14,9 @@ const tall = { width: 1200, height: 2400 }
 const screens = ['', 'new', 'waiting', 'agents', 'schedules', 'usage', 'rules', 'tools', 'settings']
 
 inBrowser('hostile content', (browser) => {
-  test('WB127 of 260 hostile texts none runs, loads anything or needs the policy, wherever it comes from', { timeout: 120_000 }, async () => {
+  test('WB127 of 260 hostile texts none runs, loads anything or needs the policy, wherever it comes from', {
+    timeout: 120_000,
+  }, async () => {
     expect(hostileTexts.length).toBeGreaterThan(250)
     const { link, url, send } = await served()
     // Some of what the screens ask for, this server does not offer.
