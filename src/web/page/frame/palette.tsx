@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { visibleName } from '../libero.ts'
-import type { PageModel } from '../model/page-model.ts'
+import { hasScreen, type PageModel } from '../model/page-model.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { shortFolder } from '../parts/short-folder.ts'
 import { usePage } from './page-context.ts'
@@ -93,8 +93,10 @@ const screenNames: readonly (readonly [Route, string])[] = [
   [{ screen: 'settings' }, 'Settings'],
 ]
 
-const screensOf = ({ base }: PageModel): readonly Entry[] =>
-  screenNames.map(([route, words]) => ({ key: words, kind: 'Screen', words, go: () => navigate(base, route) }))
+const screensOf = ({ base, state }: PageModel): readonly Entry[] =>
+  screenNames
+    .filter(([{ screen }]) => hasScreen(state, screen))
+    .map(([route, words]) => ({ key: words, kind: 'Screen', words, go: () => navigate(base, route) }))
 
 function commandsOf({ base, theme, logout }: PageModel): readonly Entry[] {
   const command = (words: string, go: () => void): Entry => ({ key: words, kind: 'Command', words, go })
