@@ -3,6 +3,7 @@ import { visibleName } from '../libero.ts'
 import { hasScreen, type PageModel } from '../model/page-model.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { shortFolder } from '../parts/short-folder.ts'
+import { takeTyped } from '../parts/typed-ahead.ts'
 import { usePage } from './page-context.ts'
 import { navigate, type Route } from './router.ts'
 
@@ -17,7 +18,7 @@ interface Entry {
 /** Goes to any session, screen or command by a few letters. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const page = usePage()
-  const [text, setText] = useState('')
+  const [text, setText] = useState(takeTyped)
   const [at, setAt] = useState(0)
   const fixed = useMemo(() => [...commandsOf(page), ...screensOf(page), ...sessionsOf(page)], [])
   const found = useFound(page, text)
