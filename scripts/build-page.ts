@@ -47,7 +47,7 @@ const groups: readonly CodeSplittingGroup[] = [
       const needs = (file: string): boolean => needed(join(source, file), modules).has(id)
       if (id.startsWith(join(root, 'src')) && !id.startsWith(source))
         return ofLibrary.find(([, files]) => files.test(id))?.[0] ?? null
-      if (needs('main.tsx') || id.endsWith('rolldown/runtime.js')) return 'index'
+      if (needs('main.tsx')) return 'index'
       if (!needs('screens/session-screen.tsx')) return null
       if (needs('screens/sessions-screen.tsx')) return 'index'
       return needs('cards/pending-cards.tsx') ? 'content' : 'conversation'
@@ -64,7 +64,7 @@ const ofLibrary: readonly (readonly [string, RegExp])[] = [
 
 /** What a screen needs at first sight is loaded at once; what is opened later waits for what it imports. */
 const atFirstSight = (_: string, files: string[], { hostId }: { readonly hostId: string }): string[] =>
-  hostId.includes('index-') ? files.filter((file) => /\/(?:conversation|content)-/.test(file)) : []
+  hostId.includes('index-') ? files.filter((file) => /\/(?:conversation|content|rolldown-runtime)-/.test(file)) : []
 
 /** The modules that a file imports, and those that they import. */
 function needed(file: string, modules: ChunkingContext): ReadonlySet<string> {
