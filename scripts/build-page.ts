@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ChunkingContext, CodeSplittingGroup } from 'rolldown'
 import { type BuildOptions, build, type Plugin } from 'vite'
+import { lexerOf } from './marked-lexer.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const source = join(root, 'src/web/page')
@@ -36,19 +37,19 @@ export async function buildPage(): Promise<BuiltPage> {
 }
 
 /**
- * Modules that are needed together are one file, which takes less room than many small ones: what every screen needs, what
- * lists of sessions share with a conversation, what only a conversation needs, and what it shares with cards. Parts that a
- * person must open first have files of their own.
+ * Modules that are needed together are one file, which takes less room than many small ones: what every screen needs, with
+ * what the list of sessions shares with a conversation; what only a conversation needs; and what it shares with cards. Parts
+ * that a person must open first have files of their own.
  */
 const groups: readonly CodeSplittingGroup[] = [
-  { name: 'page', tags: ['$initial'], priority: 2 },
   {
     name(id, modules) {
       const needs = (file: string): boolean => needed(join(source, file), modules).has(id)
-      const [group] = ofLibrary.find(([, files]) => files.test(id)) ?? []
-      if (group !== undefined || id.startsWith(join(root, 'src')) !== id.startsWith(source)) return group ?? null
+      if (id.startsWith(join(root, 'src')) && !id.startsWith(source))
+        return ofLibrary.find(([, files]) => files.test(id))?.[0] ?? null
+      if (needs('main.tsx')) return 'index'
       if (!needs('screens/session-screen.tsx')) return null
-      if (needs('screens/sessions-screen.tsx')) return 'lists'
+      if (needs('screens/sessions-screen.tsx')) return 'index'
       return needs('cards/pending-cards.tsx') ? 'content' : 'conversation'
     },
   },
@@ -56,14 +57,14 @@ const groups: readonly CodeSplittingGroup[] = [
 
 /** Every screen imports the library through one file, of which it uses a part. */
 const ofLibrary: readonly (readonly [string, RegExp])[] = [
+  ['index', /\/src\/(?:client\/|core\/(?:clock|waiting)|events\/replaces-reply|platform\/(?:format|visible-text))/],
   ['conversation', /\/src\/(?:view\/(?!view-history)|core\/(?:turn|interrupted)|chat\/attached-text)/],
   ['content', /\/src\/(?:core\/|chat\/(?:describe-call|diff-counts|renderers))/],
-  ['lists', /\/src\/platform\/format/],
 ]
 
 /** What a screen needs at first sight is loaded at once; what is opened later waits for what it imports. */
 const atFirstSight = (_: string, files: string[], { hostId }: { readonly hostId: string }): string[] =>
-  hostId.includes('index-') ? files.filter((file) => /\/(?:conversation|content|lists)-/.test(file)) : []
+  hostId.includes('index-') ? files.filter((file) => /\/(?:conversation|content|rolldown-runtime)-/.test(file)) : []
 
 /** The modules that a file imports, and those that they import. */
 function needed(file: string, modules: ChunkingContext): ReadonlySet<string> {
@@ -93,8 +94,7 @@ async function buildFiles(leftOut: readonly string[], options: BuildOptions): Pr
     plugins: [
       { name: 'without-server', load: (id) => replacementOf(id) },
       lexerOnly,
-      filesOfImports,
-      ...(options.lib ? [inOneFile] : []),
+      ...(options.lib ? [inOneFile] : [filesOfImports, shortImports]),
     ],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
     resolve: {
@@ -137,18 +137,9 @@ const inOneFile: Plugin = {
   },
 }
 
-/** Of marked the page uses the lexer alone. What a bundler cannot leave out by itself is its end: an instance with all of it. */
 const lexerOnly: Plugin = {
   name: 'lexer-only',
-  transform: {
-    filter: { id: /\/marked\.esm\.js$/ },
-    handler(code) {
-      const [, lexer] = /[{,](\w+) as Lexer[,}]/.exec(code) ?? []
-      const end = [...code.matchAll(/var \w+=new \w+;function \w+\(/g)].at(-1)?.index
-      if (lexer === undefined || end === undefined) throw new Error('marked has another form now; look at lexerOnly')
-      return `${code.slice(0, end)}export{${lexer} as Lexer};`
-    },
-  },
+  transform: { filter: { id: /\/marked\.esm\.js$/ }, handler: lexerOf },
 }
 
 /** Loads the styles of code with it, as Vite's own helper does, which is larger and never tries again what failed once. */
@@ -157,10 +148,11 @@ const filesOfImports: Plugin = {
   enforce: 'pre',
   load: {
     filter: { id: /vite\/preload-helper/ },
-    handler: () => `const files = new Map()
-export const __vitePreload = async (load, names = [], importer) => {
+    handler: () => `const base = import.meta.url
+const files = new Map()
+export const __vitePreload = async (load, names = []) => {
   await Promise.all(names.map((name) => {
-    const { href } = new URL(name, importer)
+    const { href } = new URL(name, base)
     if (!files.has(href)) files.set(href, add(href))
     return files.get(href)
   }))
@@ -181,6 +173,22 @@ const add = (href) => new Promise((resolve, reject) => {
   document.head.append(link)
   if (!isStyle) resolve()
 })`,
+  },
+}
+
+/** Vite takes each name out of a module and puts it into an object again, and tells where the code is: beside its helper. */
+const shortImports: Plugin = {
+  name: 'short-imports',
+  enforce: 'post',
+  generateBundle(_, files) {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk')
+        file.code = file.code
+          .replace(
+            /async\(\)=>\{let\{(\w+):(\w+)\}=await (import\([^()]+\)(?:\.then\(\w+=>\w+\.\w+\))?);return\{\1:\2\}\}/g,
+            '()=>$3',
+          )
+          .replace(/(?:,\[\]|(__vite__mapDeps\(\[[\d,]+\]\))),import\.meta\.url\)/g, '$1)')
   },
 }
 
@@ -205,7 +213,7 @@ export async function builtPage(): Promise<Readonly<Record<string, string>>> {
 async function sourcesStamp(): Promise<string> {
   const folders = ['web/page', 'core', 'events', 'view', 'client', 'chat', 'platform', 'plugins']
   const hash = createHash('sha256').update(await readFile(join(root, 'package-lock.json')))
-  hash.update(await readFile(fileURLToPath(import.meta.url)))
+  for (const own of ['build-page.ts', 'marked-lexer.ts']) hash.update(await readFile(join(root, 'scripts', own)))
   for (const folder of folders) {
     const names = await readdir(join(root, 'src', folder), { recursive: true })
     for (const name of names.sort()) {

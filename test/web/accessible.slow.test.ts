@@ -1,20 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MockService, startMockService } from '../rpc/mock-service.ts'
-import { rounds } from '../soak.ts'
+import { expect } from 'vitest'
+import { rounds, testInTurns } from '../soak.ts'
 import { inBrowser, type OpenedPage, openTab } from './browser-kit.ts'
-import { furnish } from './furnished.ts'
 import { screenPaths, untilShown } from './screens.ts'
+import { sharedHost } from './shared-host.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-let service: MockService
-beforeAll(async () => {
-  service = await startMockService()
-})
-afterAll(() => service.close())
+/** The colour that Chromium says letters are filled with is that of the page, also where the system's takes its place. */
+const axeForSystemColours = axe.replaceAll('-webkit-text-fill-color', 'color')
+
+const test = testInTurns(2)
 
 interface Finding {
   readonly id: string
@@ -36,8 +34,10 @@ const pictures = process.env.LIBERO_SCREENSHOTS
   : undefined
 
 inBrowser('accessibility', (browser) => {
+  const shared = sharedHost()
+
   test('WB128 axe finds nothing on any screen, in light and dark and on a phone', { timeout: 120_000 }, async () => {
-    const { url, link } = await furnish(service)
+    const { url, link } = shared().host
     const findings: string[] = []
     for (const [i, [look, options]] of Object.entries(looks).entries()) {
       const page = await openTab(browser(), link, options)
@@ -55,8 +55,45 @@ inBrowser('accessibility', (browser) => {
     expect(findings.join('\n')).toBe('')
   })
 
+  test('WB128 at 320 pixels, which a zoom of 400 % leaves, no control is cut off and no screen scrolls sideways', async () => {
+    const { url, link } = shared().host
+    const page = await openTab(browser(), link, { viewport: { width: 320, height: 640 } })
+    await untilShown(page)
+    const cut: string[] = []
+    for (const path of screensInTurn(0)) {
+      await page.goto(url + path)
+      await untilShown(page)
+      for (const one of await cutOff(page)) cut.push(`${path}: ${one}`)
+    }
+    expect(cut).toEqual([])
+  })
+
+  test('WB128 in the forced colours of the system axe finds nothing, and the focus is seen', async () => {
+    const { url, link } = shared().host
+    const page = await openTab(browser(), link, { forcedColors: 'active', contrast: 'more', colorScheme: 'dark' })
+    await untilShown(page)
+    const findings: string[] = []
+    for (const path of screensInTurn(1)) {
+      await page.goto(url + path)
+      await untilShown(page)
+      findings.push(...(await findingsOn(page, `forced colours ${path}`, axeForSystemColours)))
+      findings.push(...(await unseenChoices(page)).map((one) => `forced colours ${path}: not seen as chosen: ${one}`))
+      for (let i = 0; i < 5; i++) {
+        await page.keyboard.press('Tab')
+        const unseen = await page.evaluate(() => {
+          const focused = document.activeElement
+          if (!focused || focused === document.body) return undefined
+          const { outlineStyle, outlineWidth } = getComputedStyle(focused)
+          return outlineStyle === 'none' || outlineWidth === '0px' ? focused.outerHTML.slice(0, 120) : undefined
+        })
+        if (unseen !== undefined) findings.push(`forced colours ${path}: the focus is not seen on ${unseen}`)
+      }
+    }
+    expect(findings).toEqual([])
+  })
+
   test('WB128 axe finds nothing on the login, an agent, the palette, the list of keys and dialogs', async () => {
-    const { url, link, send } = await furnish(service)
+    const { url, link, send } = shared().host
     const [definition] = (await send('/v1/definitions')).body.definitions
     await send('/v1/agents', { definition: definition.id, id: 'agent-ann', name: 'Ann' })
     const findings: string[] = []
@@ -99,8 +136,41 @@ inBrowser('accessibility', (browser) => {
   })
 })
 
-async function findingsOn(page: OpenedPage, where: string): Promise<string[]> {
-  await page.evaluate(axe)
+/** Controls and headings beyond the edge of the window, but for those in a part that scrolls by itself; and a page that scrolls. */
+function cutOff(page: OpenedPage): Promise<string[]> {
+  return page.evaluate(() => {
+    const scrollsItself = (element: Element | null): boolean =>
+      element !== null &&
+      element !== document.documentElement &&
+      (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrollsItself(element.parentElement))
+    const controls = [...document.querySelectorAll('button, a:not(.skip-link), input, select, textarea, h1, h2')]
+    const beyond = controls.filter((one) => {
+      const { left, right, width, height } = one.getBoundingClientRect()
+      const isShown = width > 1 && height > 1 && one.checkVisibility({ visibilityProperty: true })
+      return isShown && (right > innerWidth + 1 || left < -1) && !scrollsItself(one.parentElement)
+    })
+    const { scrollWidth } = document.documentElement
+    const wide = scrollWidth > innerWidth ? [`the page is ${scrollWidth} pixels wide`] : []
+    return [...wide, ...beyond.map((one) => one.outerHTML.slice(0, 120))]
+  })
+}
+
+/** What is chosen, and changed words of a diff, that only a background of the page would show. */
+function unseenChoices(page: OpenedPage): Promise<string[]> {
+  return page.evaluate(() => {
+    const chosen = [
+      ...document.querySelectorAll('[aria-current], [aria-selected=true], .segments [aria-pressed=true], mark'),
+    ]
+    const unseen = chosen.filter((one) => {
+      const { outlineStyle, backgroundColor } = getComputedStyle(one)
+      return one.tagName === 'MARK' ? !/^rgb\(/.test(backgroundColor) : outlineStyle === 'none'
+    })
+    return unseen.map((one) => one.outerHTML.slice(0, 120))
+  })
+}
+
+async function findingsOn(page: OpenedPage, where: string, script = axe): Promise<string[]> {
+  await page.evaluate(script)
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }).axe.run(),
   )

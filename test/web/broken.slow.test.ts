@@ -76,6 +76,20 @@ inBrowser('a page of which a part fails', (browser) => {
     await page.getByRole('feed').getByText('Begun.').waitFor()
   })
 
+  test('WB137 a page of which only the first file came says so, and is whole when it is reloaded', async () => {
+    const { url, link } = await serveLed()
+    const page = await openTab(browser(), link, { mayReport: /Failed to load/ })
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.route(/\/index-[^/]+\.js$/, (route) => route.abort())
+    await page.goto(`${url}/usage`)
+    const words = page.getByText('Reload it to try again')
+    await words.waitFor()
+    await page.unroute(/\/index-[^/]+\.js$/)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    expect(await words.isVisible()).toBe(false)
+  })
+
   test('WB137 renderers of an embedder, and the worker that colours code, are loaded again; meanwhile the page draws without them', async () => {
     const renderers = `export default ({ h, register }) =>
       register({ id: 'own', priority: 900, matches: ({ content }) => content.includes('special'), render: () => h('b', null, 'Drawn by the embedder') })`

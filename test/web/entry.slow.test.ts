@@ -36,6 +36,19 @@ inBrowser('entering the page', (browser) => {
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
   })
 
+  test('WB41 what a server does not offer is not asked for, and no link leads to a screen of it', async () => {
+    const { url, link } = await servePage({ provider: () => scripted() })
+    const page = await openTab(browser(), link)
+    await page.getByRole('navigation').waitFor()
+    await page.goto(`${url}/new`)
+    await page.getByLabel('Folder').waitFor()
+    const places = page.getByRole('navigation').locator('.place')
+    await expect.poll(() => places.allInnerTexts()).toEqual(['Waiting', 'Sessions', 'Usage', 'Settings'])
+    await page.keyboard.press('Control+k')
+    await page.getByRole('option', { name: 'Usage' }).waitFor()
+    expect(await page.getByRole('option', { name: 'Rules' }).count()).toBe(0)
+  })
+
   test('WB138 a link that is pasted into an open tab logs in, as does one in the field; a login that fails says why', async () => {
     const served = await servePage({ provider: () => scripted() })
     const page = await openTab(browser(), `${served.url}/#token=wrong`, { mayReport: /401|net::ERR_/ })

@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createMemoryStore } from '../../src/index.ts'
+import { createWikitextRenderer } from '../../src/plugins/index.ts'
 import { call, type Step, scripted } from '../../src/testing/index.ts'
 import { tool, until } from '../server/server-kit.ts'
+import { sampleOf } from '../soak.ts'
 import { inBrowser, type OpenedPage, openTab, servePage } from './browser-kit.ts'
 import { hostileTexts } from './hostile-texts.ts'
+import { ended, text, turn, writeSession } from './session-kit.ts'
 
 /** Three screens at once: what is scrolled through is drawn in a third of the steps. */
 const tall = { width: 1200, height: 2400 }
@@ -11,7 +14,9 @@ const tall = { width: 1200, height: 2400 }
 const screens = ['', 'new', 'waiting', 'agents', 'schedules', 'usage', 'rules', 'tools', 'settings']
 
 inBrowser('hostile content', (browser) => {
-  test('WB127 of 260 hostile texts none runs, loads anything or needs the policy, wherever it comes from', async () => {
+  test('WB127 of 260 hostile texts none runs, loads anything or needs the policy, wherever it comes from', {
+    timeout: 120_000,
+  }, async () => {
     expect(hostileTexts.length).toBeGreaterThan(250)
     const { link, url, send } = await served()
     // Some of what the screens ask for, this server does not offer.
@@ -31,7 +36,58 @@ inBrowser('hostile content', (browser) => {
     expect(outside).toEqual([])
     expect((await send('GET', '/v1/sessions/hostile')).status).toBe(200)
   })
+
+  test('WB134 nor does any of them as wikitext', async () => {
+    const wiki = createWikitextRenderer()
+    onTestFinished(() => wiki.close())
+    let [asked, rendered, refused] = [0, 0, 0]
+    const wikitext = async (source: string) => {
+      const nodes = await wiki.render(source).catch((error: unknown) => {
+        refused++
+        throw error
+      })
+      rendered++
+      return nodes
+    }
+    const served = await servePage({ about: { wikitext } })
+    const all = sampleOf([...wikiTexts, ...hostileTexts], 70)
+    const calls = all.map((source, i) => ({ id: `c${i}`, source }))
+    await writeSession(served.store, 's', [
+      turn('u1', 'user', text('Read the pages')),
+      turn('a1', 'assistant', ...calls.map(({ id }) => call(id, 'wiki', {}))),
+      ...calls.map(({ id, source }) => ended(id, source, { details: { contentType: 'text/vnd.tiddlywiki' } })),
+    ])
+    // TiddlyWiki refuses some; they are shown as text.
+    const page = await openTab(browser(), served.link, { viewport: tall, mayReport: /status of 422/ })
+    page.on('request', (request) => {
+      if (request.url().endsWith('/wikitext')) asked++
+    })
+    const outside = await watch(page)
+    await visit(page, `${served.url}/s/s`)
+    const drawn = new Set<string>()
+    // What is rendered becomes smaller, and moves the rest.
+    await readThrough(page, 0.5, async () => {
+      await expect.poll(() => asked === rendered + refused).toBe(true)
+      await frame(page)
+      const rows = page.getByRole('feed').locator('[aria-posinset]:has(.markdown)')
+      for (const row of await rows.evaluateAll((all) => all.map((one) => one.getAttribute('aria-posinset')!)))
+        drawn.add(row)
+    })
+    expect(drawn.size).toBeGreaterThan(all.length * 0.9)
+    expect(await page.evaluate(() => (globalThis as unknown as { hits: string[] }).hits)).toEqual([])
+    expect(outside).toEqual([])
+  })
 })
+
+const wikiTexts = [
+  '[[x|javascript:hit()]] [ext[x|javascript:hit()]] [img[https://evil.test/x.png]] [img width={{https://evil.test}} [x]]',
+  '<$button><$action-navigate $to="https://evil.test"/>x</$button> <$link to="javascript:hit()" tooltip=<<hit>>>x</$link>',
+  '<$element type="script">hit()</$element> <$element tag="iframe" src="https://evil.test"/> <$image source="https://evil.test/x.png"/>',
+  '<$genesis $type="script">hit()</$genesis> <$genesis $type="img" src="x" onerror="hit()"/>',
+  '\\define evil() <script>hit()</script>\n<<evil>> <$macrocall $name="evil"/> <$wikify name="a" text="<script>hit()</script>"><<a>></$wikify>',
+  '@@background:url(https://evil.test/x.png);.x text@@ {{$:/core/save/all}} {{{ [all[]] }}} <$reveal type="popup" state="$:/x">x</$reveal>',
+  '```<script>hit()</script>``` $$$text/html\n<img src=x onerror=hit()>\n$$$ $$$.svg\n<svg onload=hit()>\n$$$',
+]
 
 /** A server on which every text that a page can show is hostile. */
 async function served() {
@@ -131,18 +187,27 @@ async function visit(page: OpenedPage, address: string): Promise<void> {
   expect(await page.evaluate(() => (globalThis as unknown as { hits: string[] }).hits)).toEqual([])
 }
 
-/** Scrolls through the whole conversation, opens what is folded, and points at it. */
-async function readThrough(page: OpenedPage): Promise<void> {
+/** Scrolls through the whole conversation and opens what is folded; then, with all of it open, points at everything. */
+async function readThrough(page: OpenedPage, step = 1, whenDrawn = async (): Promise<void> => {}): Promise<void> {
   const log = page.getByRole('feed')
   await log.waitFor()
-  for (let i = 0; i < 20; i++) {
-    await page.evaluate(() => {
-      for (const folded of document.querySelectorAll<HTMLElement>('[role=feed] [aria-expanded=false]')) folded.click()
-      for (const element of document.querySelectorAll('[role=feed] *'))
-        element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
-    })
-    await log.hover()
-    await page.mouse.wheel(0, -2700)
-    await page.waitForTimeout(20)
+  for (const isOpen of [false, true]) {
+    await log.evaluate((view) => view.scrollTo({ top: view.scrollHeight }))
+    for (let isRead = false; !isRead; ) {
+      await frame(page)
+      if (isOpen) await whenDrawn()
+      isRead = await log.evaluate((view, step) => {
+        const folded = view.querySelectorAll<HTMLElement>('[aria-expanded=false]')
+        for (const one of folded) one.click()
+        for (const element of view.querySelectorAll('*'))
+          element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
+        const isTop = view.scrollTop === 0 && folded.length === 0
+        view.scrollBy({ top: -view.clientHeight * step })
+        return isTop
+      }, step)
+    }
   }
 }
+
+const frame = (page: OpenedPage): Promise<void> =>
+  page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve, 10))))

@@ -99,6 +99,31 @@ inBrowser('keys and the focus', (browser) => {
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('screen')
   })
 
+  test('WB139 what is typed while the code of the search or the palette is loaded goes there, not into the message', async () => {
+    const served = await serveLed()
+    await writeSession(served.store, 's', [turn('u1', 'user', text('Where is the needle?'))])
+    const page = await openSession(browser(), served, 's')
+    for (const code of [/find-field/, /palette/])
+      await page.route(code, async (route) => {
+        await page.waitForTimeout(300)
+        await route.continue()
+      })
+    const message = page.getByRole('textbox', { name: 'Message' })
+    await message.fill('half a thought')
+    await page.keyboard.press('Control+f')
+    await page.keyboard.type('needle\n')
+    await eventually(() => page.getByRole('searchbox').inputValue()).toBe('needle')
+    await page.keyboard.type(' x')
+    expect(await page.getByRole('searchbox').inputValue()).toBe('needle x')
+    await message.focus()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('usag')
+    await page.getByRole('combobox').waitFor()
+    await page.keyboard.type('e')
+    expect(await page.getByRole('combobox').inputValue()).toBe('usage')
+    expect(await message.inputValue()).toBe('half a thought')
+  })
+
   test('WB75 what comes while the search is open is found too, and the hit in sight stays the same', async () => {
     const { model, ...served } = await serveLed()
     await writeSession(served.store, 's', [

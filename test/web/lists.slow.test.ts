@@ -82,7 +82,7 @@ inBrowser('lists and forms', (browser) => {
     const { page, main, host } = await open('/rules')
     const { send } = host
     await page.getByLabel('A line of the shell').fill('git push origin main')
-    await main.getByRole('button', { name: 'Explain' }).last().click()
+    await page.keyboard.press('Enter')
     await main.getByText('asks you').waitFor()
     expect(await main.locator('.explanation').innerText()).toMatch(/decided by.*does.*net/s)
     await page.getByRole('button', { name: 'Test', exact: true }).click()

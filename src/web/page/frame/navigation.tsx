@@ -1,6 +1,8 @@
+import { Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type RemoteSession, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
+import { hasScreen } from '../model/page-model.ts'
 import { SessionMark } from '../parts/session-mark.tsx'
 import { useCloser } from '../parts/use-closer.ts'
 import { Link } from './link.tsx'
@@ -8,6 +10,7 @@ import { usePage } from './page-context.ts'
 import type { Route, SimpleScreen } from './router.ts'
 
 const places: readonly (readonly [SimpleScreen, string])[] = [
+  ['agents', 'Agents'],
   ['schedules', 'Schedules'],
   ['usage', 'Usage'],
   ['rules', 'Rules'],
@@ -17,8 +20,9 @@ const places: readonly (readonly [SimpleScreen, string])[] = [
 
 /** The left column: what waits, the latest sessions, and the other screens. On a phone it is a drawer. */
 export function Navigation({ route, onPalette }: { readonly route: Route; readonly onPalette: () => void }) {
-  const { sessions: list } = usePage()
-  const { sessions = [], pending } = useModel(list)
+  const page = usePage()
+  const { sessions = [], pending } = useModel(page.sessions)
+  const state = useModel(page)
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [route])
   useCloser(isOpen, () => setOpen(false))
@@ -48,15 +52,19 @@ export function Navigation({ route, onPalette }: { readonly route: Route; readon
           Sessions
         </Link>
         <Entries sessions={sessions.filter(({ kind }) => kind !== 'agent').slice(0, 12)} route={route} />
-        <Link to={{ screen: 'agents' }} class="place" {...current(route.screen === 'agents')}>
-          Agents
-        </Link>
-        <Entries sessions={sessions.filter(({ kind }) => kind === 'agent').slice(0, 5)} route={route} />
-        {places.map(([screen, name]) => (
-          <Link key={screen} to={{ screen }} class="place" {...current(route.screen === screen)}>
-            {name}
-          </Link>
-        ))}
+        {places.map(
+          ([screen, name]) =>
+            hasScreen(state, screen) && (
+              <Fragment key={screen}>
+                <Link to={{ screen }} class="place" {...current(route.screen === screen)}>
+                  {name}
+                </Link>
+                {screen === 'agents' && (
+                  <Entries sessions={sessions.filter(({ kind }) => kind === 'agent').slice(0, 5)} route={route} />
+                )}
+              </Fragment>
+            ),
+        )}
       </div>
     </nav>
   )

@@ -1,4 +1,5 @@
 import { lazy } from '../parts/lazy.tsx'
+import { typeAhead } from '../parts/typed-ahead.ts'
 
 export type Overlay = 'palette' | 'keys' | undefined
 
@@ -11,6 +12,7 @@ export function listenForKeys(open: (overlay: Overlay) => void): () => void {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
       event.preventDefault()
+      if (!document.querySelector('.palette')) typeAhead()
       open('palette')
     }
     const isWriting =

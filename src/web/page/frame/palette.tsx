@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { visibleName } from '../libero.ts'
-import type { PageModel } from '../model/page-model.ts'
+import { hasScreen, type PageModel } from '../model/page-model.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { shortFolder } from '../parts/short-folder.ts'
+import { takeTyped } from '../parts/typed-ahead.ts'
 import { usePage } from './page-context.ts'
 import { navigate, type Route } from './router.ts'
 
@@ -17,7 +18,7 @@ interface Entry {
 /** Goes to any session, screen or command by a few letters. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const page = usePage()
-  const [text, setText] = useState('')
+  const [text, setText] = useState(takeTyped)
   const [at, setAt] = useState(0)
   const fixed = useMemo(() => [...commandsOf(page), ...screensOf(page), ...sessionsOf(page)], [])
   const found = useFound(page, text)
@@ -93,8 +94,10 @@ const screenNames: readonly (readonly [Route, string])[] = [
   [{ screen: 'settings' }, 'Settings'],
 ]
 
-const screensOf = ({ base }: PageModel): readonly Entry[] =>
-  screenNames.map(([route, words]) => ({ key: words, kind: 'Screen', words, go: () => navigate(base, route) }))
+const screensOf = ({ base, state }: PageModel): readonly Entry[] =>
+  screenNames
+    .filter(([{ screen }]) => hasScreen(state, screen))
+    .map(([route, words]) => ({ key: words, kind: 'Screen', words, go: () => navigate(base, route) }))
 
 function commandsOf({ base, theme, logout }: PageModel): readonly Entry[] {
   const command = (words: string, go: () => void): Entry => ({ key: words, kind: 'Command', words, go })

@@ -7,6 +7,8 @@ export interface OutboxMessage {
   readonly mode?: 'steer' | 'followUp'
   /** Why it could not be sent: from then on it waits for the person. */
   readonly problem?: string
+  /** The server has it. Its log gets it when the run goes on, such as after an answer. */
+  readonly isAccepted?: true
 }
 
 export interface Outbox {

@@ -32,7 +32,20 @@ export interface PageState {
   readonly refusal?: string | undefined
   /** Why the server cannot be reached; it is tried again by itself. */
   readonly offline?: string | undefined
+  /** What the host set up; undefined until the server has told. */
+  readonly offers?: readonly string[]
 }
+
+/** What a screen shows is one of these; where the host set up none of them, no link leads to the screen. */
+const shownOn: Readonly<Record<string, readonly string[]>> = {
+  agents: ['agents'],
+  schedules: ['agents'],
+  rules: ['explain', 'testPolicy', 'rules', 'grants', 'audit'],
+  tools: ['tools', 'mcp', 'skills'],
+}
+
+export const hasScreen = ({ offers }: PageState, screen: string): boolean =>
+  !offers || (shownOn[screen]?.some((one) => offers.includes(one)) ?? true)
 
 export function createPageModel(): PageModel {
   const base = document.querySelector<HTMLMetaElement>('meta[name=libero-base]')!.content.replace(/\/$/, '')
@@ -70,6 +83,7 @@ export function createPageModel(): PageModel {
     await untilAnswered(() => once.sessions.list({ limit: 1 }))
     cell.change({ access: 'granted', refusal: undefined })
     sessions.start()
+    readOffers().catch(() => {}) // all screens are shown then
   }
 
   async function enterByAddress(token = takeTokenFromAddress()): Promise<void> {
@@ -83,18 +97,22 @@ export function createPageModel(): PageModel {
     }
   }
 
+  async function readOffers(): Promise<readonly string[]> {
+    about ??= client.about()
+    about.catch(() => {
+      about = undefined
+    })
+    const { offers } = await about
+    cell.change({ offers })
+    return offers
+  }
+
   return {
     client,
     base,
     sessions,
     theme: createThemeChoice(),
-    async offers(what) {
-      about ??= client.about()
-      about.catch(() => {
-        about = undefined
-      })
-      return (await about).offers.includes(what)
-    },
+    offers: async (what) => (await readOffers()).includes(what),
     attachedTo(session) {
       const cell = attached.get(session) ?? new Cell<readonly Attached[]>([])
       attached.set(session, cell)

@@ -53,6 +53,7 @@ test('WB69 a message that could not be sent survives a reload, waits for the per
   await page.sendAgain(page.state.sending[0]!.key)
   expect(sent[1]).toEqual(sent[0])
   expect(sent[1]).toMatchObject({ content: 'Keep me', mode: 'followUp' })
+  expect(page.state.sending).toMatchObject([{ content: 'Keep me', isAccepted: true }])
   expect(storage.size).toBe(0)
 })
 

@@ -216,6 +216,8 @@ export function createSessionModel(
     try {
       const { notices = [] } = await sendWithFiles(client, id, message)
       outbox.remove(message.key)
+      const accepted = (one: OutboxMessage): OutboxMessage => (one === message ? { ...one, isAccepted: true } : one)
+      cell.change({ sending: cell.state.sending.map(accepted) })
       return notices
     } catch (error) {
       keep({ ...message, problem: error instanceof RemoteProblem ? error.detail : String(error) })

@@ -21,6 +21,11 @@ export function ExplainPanel() {
     field.current!.value = example
     field.current!.form!.requestSubmit()
   }
+  const sendByEnter = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    field.current!.form!.requestSubmit()
+  }
   const explain = (event: SubmitEvent): void => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
@@ -44,6 +49,7 @@ export function ExplainPanel() {
             rows={isShell ? 2 : 4}
             required
             spellcheck={false}
+            onKeyDown={isShell ? sendByEnter : undefined}
             placeholder={isShell ? examples[0] : '{ "path": "src/cart.js" }'}
           />
         </label>

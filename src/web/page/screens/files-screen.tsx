@@ -66,7 +66,7 @@ export function FilesScreen({ route }: ScreenProps) {
         {({ files: all, whyNoSnapshots }) => (
           <>
             <p class="facts">
-              {all.length === 0 ? 'No file was changed yet.' : `${pluralize(all.length, 'file')} changed`}
+              {all.length === 0 ? 'No file was changed yet' : `${pluralize(all.length, 'file')} changed`}
               {whyNoSnapshots !== undefined && `, as far as the log tells: ${visibleName(whyNoSnapshots)}`}
             </p>
             {all.map((file, i) => (

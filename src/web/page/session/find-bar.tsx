@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
 import { lazy } from '../parts/lazy.tsx'
+import { typeAhead } from '../parts/typed-ahead.ts'
 import { useCloser } from '../parts/use-closer.ts'
 import { noFind, useSessionScreen } from './session-context.ts'
 
@@ -20,6 +21,7 @@ export function FindBar() {
         return
       }
       event.preventDefault()
+      if (!field) typeAhead()
       find.change({ isOpen: true })
       field?.focus()
       field?.select()

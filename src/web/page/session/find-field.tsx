@@ -5,6 +5,7 @@ import { useModel } from '../model/model.ts'
 import { itemAt } from '../model/row-items.ts'
 import { rowOfEntry } from '../model/row-of-entry.ts'
 import { rowsWith } from '../model/rows-with.ts'
+import { takeTyped } from '../parts/typed-ahead.ts'
 import { noFind, useSessionScreen } from './session-context.ts'
 import { useFindMarks } from './use-find-marks.ts'
 
@@ -38,7 +39,7 @@ export function FindField() {
   // Rows come, also before those that were there, and an answer grows until its run is over.
   const count = useModel(session, ({ view }) => view.rows.length)
   const isOver = useModel(session, ({ view }) => view.run === undefined)
-  useEffect(() => search(words), [count, isOver])
+  useEffect(() => search(words + takeTyped()), [count, isOver])
   const latest = useRef({ words, search })
   latest.current = { words, search }
   // What the page keeps short is searched by the server.

@@ -25,9 +25,10 @@ export function QueuedView({ item }: { readonly item: TailItem }) {
 }
 
 /** A message that the log does not have yet. One that could not be sent keeps its text. */
-function SendingActions({ message: { key, content, problem } }: { readonly message: OutboxMessage }) {
+function SendingActions({ message: { key, content, problem, isAccepted } }: { readonly message: OutboxMessage }) {
   const { session, compose } = useSessionScreen()
-  if (problem === undefined) return <span class="facts">sending</span>
+  if (problem === undefined)
+    return <span class="facts">{isAccepted ? 'sent: read when the run goes on' : 'sending'}</span>
   return (
     <>
       <span class="bad" role="alert">{`Not sent: ${problem}`}</span>

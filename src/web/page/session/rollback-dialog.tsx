@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { pluralize, type RemoteRollbackRequest, visibleName } from '../libero.ts'
+import { type RemoteRollbackRequest, visibleName } from '../libero.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
@@ -68,7 +68,13 @@ export function RollbackDialog({ session, to, onClose, onSaid }: RollbackDialogP
         {({ turns, files, whyNoFiles }) => (
           <div class="rollback-plan">
             {isCutOff && <p class="bad">A run was cut off: what others changed after it goes with its own changes.</p>}
-            {what !== 'files' && <p>{`${pluralize(turns, 'turn')} leave the conversation. The log keeps them.`}</p>}
+            {what !== 'files' && (
+              <p>
+                {turns === 0
+                  ? 'The conversation stays as it is.'
+                  : 'What came after leaves the conversation. The log keeps it.'}
+              </p>
+            )}
             {what !== 'conversation' && whyNoFiles !== undefined && <p class="bad">{`Files stay: ${whyNoFiles}`}</p>}
             <Paths title="Does not fit any more" paths={conflicts.map(({ path, why }) => `${path}: ${why}`)} isBad />
             <Paths title="Restored" paths={files?.restore ?? []} />
