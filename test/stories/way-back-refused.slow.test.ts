@@ -223,7 +223,7 @@ describe('a rollback of a session', () => {
     await agent.destroy()
   })
 
-  test('CK07 a fork keeps the snapshots of its original from its first run on; one that has not run says that they went with it', async () => {
+  test('CK21 a fork keeps the snapshots of its original from its first run on; one that has not run says that they went with it', async () => {
     const { agent, execution, snapshots, session, kept, seqBefore, read } = await desk([write('1', 'a', 'x'), 'Done.'])
     await agent.run({ prompt: 'Work.' })
     await agent.destroy()
