@@ -161,7 +161,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       changes,
       edited,
       leftOut: pieces.flatMap(({ before }) => before.leftOut.map(([name]) => name)),
-      unkept: pieces.flatMap(unkeptIn),
+      unkept: unkeptIn(pieces),
       folders: { before: pieces[0]?.before.folders ?? [], after: pieces.at(-1)?.after.folders ?? [] },
     }
   }

@@ -47,8 +47,11 @@ while IFS= read -r id; do
     if [ -f "$one" ]; then set -- "$@" "$one"; break; fi
   done
 done
-mkdir -p "$refs/${ownerWord(owner)}"
-[ $# -eq 0 ] || cp "$@" "$refs/${ownerWord(owner)}/"
+new=$private/tmp.${ownerWord(owner)}.refs
+rm -rf "$new"
+mkdir -p "$refs" "$new"
+[ $# -eq 0 ] || cp "$@" "$new/"
+mv "$new" "$refs/${ownerWord(owner)}"
 `
 
 /** Removes the snapshots of sessions, of every folder. Their objects are removed with the last snapshot of the folder, or by `tidyScript`. */

@@ -10,15 +10,19 @@ export interface Unkept {
   readonly isGone: boolean
 }
 
-/** What a piece of work removed and made that no snapshot has. */
-export function unkeptIn({ before, after }: ChangesOfWork): readonly Unkept[] {
-  const gone = onlyIn(before, after).map(([name, why]) => ({
-    ...{ name, isGone: true, why: `it is gone, and was left out before (${why})` },
-  }))
-  const made = onlyIn(after, before).map(([name, why]) => ({
-    ...{ name, isGone: false, why: `it is new, and was left out (${why})` },
-  }))
-  return [...gone, ...made]
+/** What pieces of work, oldest first, removed and made that no snapshot has. What one made and a later one removed was not there before. */
+export function unkeptIn(pieces: readonly ChangesOfWork[]): readonly Unkept[] {
+  const first = new Map<GitName, Unkept>()
+  const note = (name: GitName, one: Omit<Unkept, 'name'>): void => {
+    if (!first.has(name)) first.set(name, { name, ...one })
+  }
+  for (const { before, after } of pieces) {
+    for (const [name, why] of onlyIn(before, after))
+      note(name, { isGone: true, why: `it is gone, and was left out before (${why})` })
+    for (const [name, why] of onlyIn(after, before))
+      note(name, { isGone: false, why: `it is new, and was left out (${why})` })
+  }
+  return [...first.values()]
 }
 
 function onlyIn(one: SnapshotMeta, other: SnapshotMeta): SnapshotMeta['leftOut'] {
