@@ -5,7 +5,7 @@ export const commands: readonly CommandEntry[] = [
   entry('run', 'Work on a task (what `libero "task"` does)', () => import('./commands/run.ts')),
   entry(
     'sessions',
-    'List, show, resume, rewind, name, fork, export, import and delete sessions',
+    'List, show, resume, rewind, name, fork, compare, export, import and delete sessions',
     () => import('./commands/sessions.ts'),
   ),
   entry('attach', 'Join a session that another process on this machine runs', () => import('./commands/attach.ts')),

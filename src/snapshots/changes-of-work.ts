@@ -17,17 +17,20 @@ export interface ChangesOfWork {
 /** The changes of a piece of work, and what git stores with its snapshots. */
 export async function changesOf(git: GitRunner, { before, after }: Work): Promise<ChangesOfWork> {
   for (const { id, tree } of [before, after])
-    if (![id, tree].every((one) => /^[0-9a-f]{40}$/.test(one)))
+    if (![id, tree].every(isSnapshotId))
       throw new TypeError(`this is no snapshot: ${JSON.stringify({ id, tree }).slice(0, 200)}; use what take() gave`)
   const lines = (await git.run(changesScript(before, after))).split('\n').filter(Boolean)
   const gone = lines.find((line) => line.startsWith('//gone '))?.slice('//gone '.length)
   if (gone !== undefined)
     throw new SnapshotsUnavailableError(
-      `the snapshot ${gone} of ${before.folder} is not kept here: it is too old, of another folder or machine, or of a session that was deleted, as the original of a fork may be`,
+      `the snapshot ${gone} of ${before.folder} is not kept here: it is too old, of another folder or machine, or of a session that was deleted, as the original of a fork that had not run yet`,
     )
   const [metaBefore, metaAfter] = lines.slice(-2).map((line): SnapshotMeta => JSON.parse(line))
   return { changes: lines.slice(0, -2).map(readChange), before: metaBefore!, after: metaAfter! }
 }
+
+/** It comes from a log, which others may have written. */
+export const isSnapshotId = (id: string): boolean => /^[0-9a-f]{40}$/.test(id)
 
 const changesScript = (before: Snapshot, after: Snapshot): string => `
 setup

@@ -4,7 +4,7 @@ import type { Extension, Run } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
 import type { FileSnapshots } from './file-snapshots.ts'
 import { finishInterrupted, type InterruptedRollback, leftUnfinished } from './session-rollback.ts'
-import { noteEntry, type SnapshotNote } from './timeline.ts'
+import { noteEntry, type SnapshotNote, Timeline } from './timeline.ts'
 
 interface KeepOptions {
   /** The snapshots of the folder in which a run works; undefined if it works nowhere. */
@@ -83,7 +83,14 @@ class RunSnapshots {
     }
     for (const id of this.#isUnavailable ? [] : await leftUnfinished(session, owners ?? []).catch(() => []))
       this.#options.onInterrupted?.({ outcome: 'unfinished', session: id })
+    await this.#shareOriginal(session).catch(() => {}) // they stay as long as the original does
     await this.#take('prompt')
+  }
+
+  /** With its first run a fork keeps the snapshots that it has in common with its original, which may be deleted. */
+  async #shareOriginal(session: Session): Promise<void> {
+    if (!this.#run.log.transcript.states.has('fork') || (await this.#files.owns(session.id))) return
+    await this.#files.share((await Timeline.read(session.entries())).snapshotIds, session.id)
   }
 
   async #take(moment: 'prompt' | 'call' | 'end'): Promise<void> {

@@ -521,6 +521,10 @@ describe('files that are not changed', () => {
     const back = await files.rollback(work)
     expect(back.conflicts).toEqual(conflicts)
     expect((await files.rollback(back.undo)).conflicts).toEqual([])
+    // What the work made and removed again was not there before.
+    rmSync(join(repo.root, 'more'))
+    const works = [work, { before: work.after, after: await taken(files) }]
+    expect((await files.planAll(works)).conflicts.map(({ path }) => path)).not.toContain('more')
   })
 
   test('files behind a link that was created later, inside and outside of the folder', async () => {
@@ -1089,6 +1093,7 @@ function filesIn(options: FileSnapshotsOptions) {
     ...files,
     take: (more: { readonly tidy?: boolean } = {}) => files.take({ owner: 'test', ...more }),
     plan: (before: Snapshot, after: Snapshot) => files.plan([{ before, after }]),
+    planAll: files.plan,
     rollback: ({ before, after, force = false }: OneRollback) =>
       files.rollback([{ before, after }], { owner: 'test', force }),
   }

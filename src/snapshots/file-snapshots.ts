@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { failpoint } from '../core/log.ts'
 import { moveFiles, stageFiles } from './apply-rollback.ts'
 import { type ChangedFile, countChanges, diffOf, type FileDiff } from './changed-files.ts'
-import { type ChangesOfWork, changesOf, type Work } from './changes-of-work.ts'
+import { type ChangesOfWork, changesOf, isSnapshotId, type Work } from './changes-of-work.ts'
 import { composeChanges } from './compose-changes.ts'
 import {
   createGitRunner,
@@ -16,20 +16,13 @@ import {
   shownName,
   unquoteName,
 } from './git-runner.ts'
-import {
-  claimFolder,
-  endJournal,
-  journalOwners,
-  readJournal,
-  type Undoing,
-  type Unkept,
-  writeJournal,
-} from './journal.ts'
+import { claimFolder, endJournal, journalOwners, readJournal, type Undoing, writeJournal } from './journal.ts'
 import { type Entry, type PathState, readPathStates } from './path-states.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
-import type { Snapshot, SnapshotMeta } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 import { takeSnapshot } from './take-snapshot.ts'
-import { ownerWord, tidyScript } from './tidy.ts'
+import { ownerWord, ownsScript, shareScript, tidyScript } from './tidy.ts'
+import { pathIn, remainsTrue, unkeptIn } from './unkept-files.ts'
 
 export type { Work } from './changes-of-work.ts'
 export { SnapshotsUnavailableError } from './git-runner.ts'
@@ -55,6 +48,10 @@ export interface FileSnapshotsOptions extends GitRunnerOptions, SnapshotLimits {
 export interface FileSnapshots {
   /** Takes a snapshot for a session. With `tidy`, old ones are removed that are beyond the limits. */
   take(options: TakeRequest): Promise<Snapshot | { readonly unavailable: string }>
+  /** Whether a session has snapshots. */
+  owns(owner: string): Promise<boolean>
+  /** Keeps snapshots of other sessions for this one too. */
+  share(ids: Iterable<string>, owner: string): Promise<void>
   /** The files that pieces of work changed, given oldest first; with what others changed between two pieces. */
   changes(work: readonly Work[]): Promise<readonly ChangedFile[]>
   /** The change of one of them; undefined if there is none. */
@@ -164,7 +161,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       changes,
       edited,
       leftOut: pieces.flatMap(({ before }) => before.leftOut.map(([name]) => name)),
-      unkept: pieces.flatMap(unkeptIn),
+      unkept: unkeptIn(pieces),
       folders: { before: pieces[0]?.before.folders ?? [], after: pieces.at(-1)?.after.folders ?? [] },
     }
   }
@@ -175,12 +172,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     const without = [...folders.before, ...folders.after].map((name) => name.slice(0, -1))
     const changed = new Set(changes.map(({ name }) => name))
     const left = unkept.filter(({ name }) => !changed.has(name))
-    const names = new Set([
-      ...changed,
-      ...back.flatMap(foldersAbove),
-      ...without,
-      ...left.map(({ name }) => pathIn(name)),
-    ])
+    const names = new Set([...changed, ...back.flatMap(foldersAbove), ...without, ...left.map(pathIn)])
     const now = await readPathStates(git, [...names], {
       ...limits,
       token: newToken(),
@@ -196,9 +188,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     }
     const plan = planRollback({ changes, now, inFolders, leftOut, folders, begun, isForced })
     const conflicts = edited.map((name) => ({ name, why: 'others changed it between two pieces of work' }))
-    const isThere = (name: GitName): boolean =>
-      name.endsWith('/') ? now.get(pathIn(name)) === 'folder' : now.get(name) !== 'nothing'
-    const stays = left.filter(({ name, isGone }) => isThere(name) !== isGone)
+    const stays = left.filter((one) => remainsTrue(one, now))
     return { plan: { ...plan, conflicts: [...plan.conflicts, ...conflicts, ...stays] }, now }
   }
 
@@ -278,6 +268,12 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
           throw error
         }),
       ),
+    owns: (owner) => serially(async () => (await git.run(ownsScript(owner))) !== ''),
+    share: (ids, owner) =>
+      serially(async () => {
+        const input = [...ids].filter(isSnapshotId).join('\n')
+        await git.run(shareScript(owner), { input: `${input}\n` })
+      }),
     changes: (work) => serially(async () => countChanges(git, (await composed(work, true)).changes, newToken())),
     diff: (work, { path, mostBytes }) =>
       serially(async () => {
@@ -329,24 +325,6 @@ function isAt(now: PathState | undefined, entry: Entry | undefined): boolean {
   if (!entry) return now === 'nothing' || now === 'folder'
   return typeof now === 'object' && now.id === entry.id && now.mode === entry.mode
 }
-
-/** What a piece of work removed and made that no snapshot has. */
-function unkeptIn({ before, after }: ChangesOfWork): Unkept[] {
-  const difference = (some: SnapshotMeta, others: SnapshotMeta) => {
-    const known = new Set(others.leftOut.map(([name]) => name))
-    return some.leftOut.filter(([name]) => !known.has(name))
-  }
-  const gone = difference(before, after).map(([name, why]) => ({
-    ...{ name, isGone: true, why: `it is gone, and was left out before (${why})` },
-  }))
-  const made = difference(after, before).map(([name, why]) => ({
-    ...{ name, isGone: false, why: `it is new, and was left out (${why})` },
-  }))
-  return [...gone, ...made]
-}
-
-/** Without the slash of a folder. */
-const pathIn = (name: GitName): GitName => name.replace(/\/$/, '')
 
 const pathOf = ({ name }: { readonly name: GitName }): string => shownName(name)
 

@@ -4,6 +4,7 @@ import type { NamedChange } from './plan-rollback.ts'
 import { RollbackRefusedError } from './rollback-error.ts'
 import type { Snapshot } from './snapshot.ts'
 import { ownerWord } from './tidy.ts'
+import type { Unkept } from './unkept-files.ts'
 
 /** Written before the first file is changed; each change has what was there then as `after`. */
 interface Journal {
@@ -20,13 +21,6 @@ export interface Undoing {
   readonly leftOut: readonly GitName[]
   readonly unkept?: readonly Unkept[]
   readonly folders: { readonly before: readonly GitName[]; readonly after: readonly GitName[] }
-}
-
-/** A file that no snapshot has, and that the work removed or made: it cannot be restored, or stays. */
-export interface Unkept {
-  readonly name: GitName
-  readonly why: string
-  readonly isGone: boolean
 }
 
 const journalPath = (owner: string): string => `$private/journal.${ownerWord(owner)}`

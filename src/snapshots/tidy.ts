@@ -32,6 +32,28 @@ while [ "$(size)" -gt ${Math.ceil(maxBytes / 1024)} ] && [ $count -gt 1 ]; do
 done
 `
 
+/** Says whether a session has snapshots of the folder. */
+export const ownsScript = (owner: string): string =>
+  `if [ -d "$private/refs/snapshots/${ownerWord(owner)}" ]; then echo yes; fi\n`
+
+/** Refs of snapshots, by their ids in the input, become refs of this session too: a ref is a file with the name of its commit. */
+export const shareScript = (owner: string): string => `
+setup
+lock
+refs=$private/refs/snapshots
+set --
+while IFS= read -r id; do
+  for one in "$refs"/*/"$id"; do
+    if [ -f "$one" ]; then set -- "$@" "$one"; break; fi
+  done
+done
+new=$private/tmp.${ownerWord(owner)}.refs
+rm -rf "$new"
+mkdir -p "$refs" "$new"
+[ $# -eq 0 ] || cp "$@" "$new/"
+mv "$new" "$refs/${ownerWord(owner)}"
+`
+
 /** Removes the snapshots of sessions, of every folder. Their objects are removed with the last snapshot of the folder, or by `tidyScript`. */
 export async function forgetSnapshots(
   sessionIds: readonly string[],

@@ -104,6 +104,16 @@ export class Timeline {
     return last && 'snapshot' in last ? last.snapshot : undefined
   }
 
+  /** The ids of all snapshots. */
+  get snapshotIds(): ReadonlySet<string> {
+    const all = this.pieces.flatMap(({ notes, rollback, after }) => [
+      ...notes.map(({ note }) => ('snapshot' in note ? note.snapshot : undefined)),
+      rollback?.before,
+      after,
+    ])
+    return new Set(all.flatMap((one) => (one ? [one.id] : [])))
+  }
+
   /** The last run has no end: it is under way, or its process died. */
   get isOpen(): boolean {
     const last = this.pieces.at(-1)

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
+import type { Session } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { createSession, loadSession } from '../../src/sessions/index.ts'
@@ -222,28 +223,41 @@ describe('a rollback of a session', () => {
     await agent.destroy()
   })
 
-  test('CK07 a fork goes back with the snapshots of its original, and once that is deleted says that they went with it', async () => {
+  test('CK21 a fork keeps the snapshots of its original from its first run on; one that has not run says that they went with it', async () => {
     const { agent, execution, snapshots, session, kept, seqBefore, read } = await desk([write('1', 'a', 'x'), 'Done.'])
     await agent.run({ prompt: 'Work.' })
     await agent.destroy()
-    const fork = await session.fork()
-    const other = createAgent({
-      ...{ provider: scripted(write('2', 'b', 'y'), 'Done.'), session: fork, execution },
-      ...{ tools: { write_file: writeFileTool }, extensions: [snapshots.extension] },
-    })
-    const to = fork.log.head
-    await other.run({ prompt: 'More.' })
-    await other.destroy()
+    const idle = await session.fork()
+    const first = await session.fork()
+    const workIn = async (fork: Session, name: string): Promise<void> => {
+      const other = createAgent({
+        ...{ provider: scripted(write(name, name, 'y'), 'Done.'), session: fork, execution },
+        ...{ tools: { write_file: writeFileTool }, extensions: [snapshots.extension] },
+      })
+      await other.run({ prompt: 'More.' })
+      await other.destroy()
+    }
+    const forget = async (id: string): Promise<void> => {
+      await snapshots.forget([id])
+      const [folder] = readdirSync(kept)
+      if (folder) execFileSync('git', ['prune', '--expire=now'], { cwd: join(kept, folder) }) // as a later snapshot does
+    }
+    await workIn(first, 'b')
     const early = await seqBefore('Work.')
-    expect((await snapshots.planRollback(fork, { to: early })).files?.delete.toSorted()).toEqual(['a', 'b'])
-    await snapshots.forget(['one'])
-    execFileSync('git', ['prune', '--expire=now'], { cwd: join(kept, readdirSync(kept)[0]!) }) // as a later snapshot does
-    await expect(snapshots.planRollback(fork, { to: early })).rejects.toMatchObject({
+    await forget('one')
+    const second = await first.fork()
+    await workIn(second, 'c')
+    await forget(first.id)
+    expect((await snapshots.planRollback(second, { to: early })).files?.delete.toSorted()).toEqual(['a', 'b', 'c'])
+    await snapshots.rollback(second, { to: early })
+    expect([read('a'), read('b'), read('c')]).toEqual([undefined, undefined, undefined])
+    await forget(second.id)
+    await expect(snapshots.planRollback(idle, { to: early })).rejects.toMatchObject({
       code: 'not_kept',
-      message: expect.stringContaining('or of a session that was deleted, as the original of a fork may be'),
+      message: expect.stringContaining(
+        'or of a session that was deleted, as the original of a fork that had not run yet',
+      ),
     })
-    await snapshots.rollback(fork, { to })
-    expect([read('a'), read('b')]).toEqual(['x', undefined])
   })
 
   test('CK08 empty folders, unreadable files and repositories inside: kept, or named and left alone', async () => {

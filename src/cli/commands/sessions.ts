@@ -108,6 +108,19 @@ const fork = defineCommand({
   run: async (given, io) => (await import('../sessions/resume.ts')).fork(given, io),
 })
 
+const compare = defineCommand({
+  name: 'compare',
+  summary: 'What two copies of a session did after the entries that both have',
+  words: '<id> <id>',
+  maxWords: 2,
+  details: [
+    'For a fork and its original, or two forks of one session: messages, answers, calls, tokens, cost, time of the runs, and the changes of files, of which the command line takes snapshots.',
+  ],
+  flags: { json: { type: 'boolean', says: 'Print JSON' } },
+  examples: [{ line: 'libero sessions compare bafitu kodelo', says: 'Which of two attempts did what' }],
+  run: async (given, io) => (await import('../sessions/compare.ts')).compare(given, io),
+})
+
 const goesBack = {
   at: {
     type: 'string',
@@ -264,13 +277,28 @@ const remove = defineCommand({
 
 export const command = defineCommand({
   name: 'sessions',
-  summary: 'List, show, resume, rewind, name, fork, export, import and delete sessions',
+  summary: 'List, show, resume, rewind, name, fork, compare, export, import and delete sessions',
   details: ['Name a session by its id, or by a unique beginning of the id.'],
   examples: [
     { line: 'libero sessions', says: 'The sessions of this folder, newest first' },
     { line: 'libero sessions answer bafitu allow', says: 'Allows the call of a run that ended with exit code 3' },
     { line: 'libero sessions export bafitu -o talk.html', says: 'A page to share' },
   ],
-  commands: [list, show, resume, answer, rewind, rollback, rename, tag, fork, exportOne, importOne, remove, prune],
+  commands: [
+    list,
+    show,
+    resume,
+    answer,
+    rewind,
+    rollback,
+    rename,
+    tag,
+    fork,
+    compare,
+    exportOne,
+    importOne,
+    remove,
+    prune,
+  ],
   defaultCommand: 'list',
 })

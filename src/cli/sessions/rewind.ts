@@ -103,21 +103,7 @@ async function withSession(
     if (isAgentId(session.id))
       throw new CliError(`${fullyVisible(session.id)} is an agent; use libero agents rewind and libero agents rollback`)
     const timeline = await Timeline.read(session.entries())
-    const folder = timeline.folder ?? io.cwd
-    const execution = createProcessContext({ cwd: existsSync(folder) ? folder : io.cwd })
-    const { config } = await loadConfig(io)
-    const options = snapshotOptions(config, { execution, io }) ?? {}
-    const snapshots = createSnapshots({
-      ...options,
-      execution,
-      clock: systemClock,
-      onInterrupted: ({ outcome }) =>
-        io.err(
-          outcome === 'finished'
-            ? 'An interrupted rollback was finished first'
-            : 'A rollback was interrupted before it changed anything',
-        ),
-    })
+    const { snapshots, folder } = await openSnapshots(timeline, io)
     try {
       return await work({ session, snapshots, timeline, withoutFiles: filesReason(timeline, folder) })
     } catch (error) {
@@ -126,6 +112,29 @@ async function withSession(
       await snapshots.close()
     }
   })
+}
+
+/** The snapshots of the folder in which a session worked. */
+export async function openSnapshots(
+  timeline: Timeline,
+  io: Io,
+): Promise<{ readonly snapshots: Snapshots; readonly folder: string }> {
+  const folder = timeline.folder ?? io.cwd
+  const execution = createProcessContext({ cwd: existsSync(folder) ? folder : io.cwd })
+  const { config } = await loadConfig(io)
+  const options = snapshotOptions(config, { execution, io }) ?? {}
+  const snapshots = createSnapshots({
+    ...options,
+    execution,
+    clock: systemClock,
+    onInterrupted: ({ outcome }) =>
+      io.err(
+        outcome === 'finished'
+          ? 'An interrupted rollback was finished first'
+          : 'A rollback was interrupted before it changed anything',
+      ),
+  })
+  return { snapshots, folder }
 }
 
 async function latestHere(store: SessionStore, { cwd }: Pick<Io, 'cwd'>): Promise<string> {
