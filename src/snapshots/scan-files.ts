@@ -21,7 +21,7 @@ changed >"$t.status"
 # Files that the repository has although it ignores them; none, if its index is damaged.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
   : >"$private/tracked.new"
-  user ls-files -z --cached --ignored --exclude-standard >"$t.tracked" 2>/dev/null || : >"$t.tracked"
+  listTracked >"$t.tracked" 2>/dev/null || : >"$t.tracked"
   [ -s "$t.tracked" ] || mv -f "$private/tracked.new" "$private/tracked"
 fi
 ${commitAtOnceScript(options)}
