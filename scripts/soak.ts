@@ -21,7 +21,9 @@ if (files.length === 0) {
   console.error(`soak: no sweep has ${filters.map((filter) => JSON.stringify(filter)).join(' or ')} in its path`)
   process.exit(1)
 }
-const { status } = spawnSync(process.execPath, [join(root, 'node_modules/.bin/vitest'), 'run', ...files, ...options], {
+// A sweep takes its time, and longer where other work goes on.
+const args = ['run', '--testTimeout=1800000', ...files, ...options]
+const { status } = spawnSync(process.execPath, [join(root, 'node_modules/.bin/vitest'), ...args], {
   cwd: root,
   env: { ...process.env, LIBERO_SOAK: '1' },
   stdio: 'inherit',
