@@ -4,7 +4,7 @@ import { test } from 'vitest'
  * Long sweeps: `npm test` takes a part of each, another part each time; `npm run soak` takes them whole. A test that does
  * so names in its failure what it took.
  */
-const isSoak = process.env.LIBERO_SOAK === '1'
+export const isSoak: boolean = process.env.LIBERO_SOAK === '1'
 
 /** How many rounds a test makes: so many in `npm test`, all of them in `npm run soak`. */
 export function rounds(sample: number, whole: number): number {

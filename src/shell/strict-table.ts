@@ -49,9 +49,12 @@ const showing = setOf(
 
 const recursive = /^(-[^-]*[rRd]|--(dereference-)?recursive|--directories)/
 const listed = /^(-[^-]*c|--check)/
+const following = /^(-[^-]*L|--dereference)/
 
-/** Flags by which a program reads files that stand nowhere in the line. */
+/** Flags by which a program reads or lists files that stand nowhere in the line, such as those behind links in a folder. */
 const wideFlags: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(['grep', 'egrep', 'fgrep', 'diff'].map((name) => [name, recursive])),
+  ls: following,
+  du: following,
   ...Object.fromEntries([...showing].filter((name) => /^(md5|sha\d+|b2)sum$/.test(name)).map((name) => [name, listed])),
 }

@@ -409,6 +409,28 @@ describe('files that are not changed', () => {
     expect(readFileSync(join(repo.root, 'dist/out'), 'utf8')).toBe('tracked')
   })
 
+  test.each([
+    ['that .git/info/exclude names', 'mv .gitignore .git/info/exclude'],
+    ['in an index of two files', 'git update-index --split-index'],
+    ['in a sparse index', 'git sparse-checkout set --cone --sparse-index dist; git checkout -q -- dist'],
+    ['in a linked worktree', 'git worktree add -q ../linked; cd ../linked'],
+    ['in a repository with SHA-256', 'rm -rf .git; git init -q --object-format=sha256; git add -f .'],
+    ['in a submodule', 'git -C "$PWD" clone -q . ../c; mv ../c/.git ../c.git; cd ../c; echo "gitdir: ../c.git" > .git'],
+  ])('CK12 tracked files are in a snapshot although they are ignored, %s', async (_, script) => {
+    const outer = scratch()
+    const root = join(outer, 'repo')
+    mkdirSync(join(root, 'dist'), { recursive: true })
+    for (const [name, content] of Object.entries({ '.gitignore': 'dist\n', a: '1', 'dist/out': 'tracked' }))
+      writeFileSync(join(root, name), content)
+    const make = `git init -q; git add -f .; git commit -qm one; ${script}; pwd -P`
+    const cwd = execFileSync('sh', ['-c', make], { cwd: root, env: gitEnv, encoding: 'utf8' }).trim()
+    const { files } = await open(cwd)
+    const before = await taken(files)
+    writeFileSync(join(cwd, 'dist/out'), 'turn')
+    await files.rollback({ before, after: await taken(files) })
+    expect(readFileSync(join(cwd, 'dist/out'), 'utf8')).toBe('tracked')
+  })
+
   test('tracked files that are ignored are in the next snapshot if the first one was cut off', async () => {
     const repo = repository({ '.gitignore': 'dist\n', a: '1' })
     repo.write({ 'dist/out': 'tracked' })
@@ -647,6 +669,16 @@ describe('where a folder is', () => {
     }
   })
 
+  test('CK12 in a folder that .git/info/exclude of its repository ignores', async () => {
+    const repo = repository({ a: '1' })
+    repo.write({ '.git/info/exclude': 'build\n', 'build/sub/x': '1' })
+    const { files } = await open(join(repo.root, 'build/sub'))
+    const before = await taken(files)
+    repo.write({ 'build/sub/x': 'turn' })
+    await files.rollback({ before, after: await taken(files) })
+    expect(readFileSync(join(repo.root, 'build/sub/x'), 'utf8')).toBe('1')
+  })
+
   test.each([
     ['in a bare repository', () => bare(), /inside the .git folder/, '/nowhere'],
     ['in the home folder', () => scratch(), /would be too large/, undefined],
@@ -825,7 +857,7 @@ test('CK19 a few changed, new and removed files are in a snapshot after one comm
   }
 })
 
-test('CK20 a snapshot reads each file and each folder once, with three git processes where nothing changed and six where files did', async () => {
+test('CK20 a snapshot reads each file and each folder once, with two git processes where nothing changed and five where files did', async () => {
   const repo = repository({ a: '1', 'dir/b': '2' })
   const trace = join(store(), '..', `trace-${process.pid}`)
   const { files } = await open(repo.root, {}, { GIT_TRACE2: trace })
@@ -835,7 +867,7 @@ test('CK20 a snapshot reads each file and each folder once, with three git proce
     return [...readFileSync(trace, 'utf8').matchAll(/ cmd_name (\S+)/g)].map(([, name = '']) => name).sort()
   }
   await commands()
-  const looking = ['diff-files', 'ls-files', 'rev-parse']
+  const looking = ['diff-files', 'ls-files']
   expect(await commands()).toEqual(looking)
   repo.write({ a: '3', 'dir/b': '4' })
   expect(await commands()).toEqual([...looking, 'commit-tree', 'update-index', 'write-tree'].sort())

@@ -3,7 +3,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
 import { placeholderMark } from '../platform/placeholder-mark.ts'
-import { safeGitEnv, safeGitOptions } from '../platform/safe-git.ts'
+import { safeGitEnv } from '../platform/safe-git.ts'
+import { repositoryScript } from './read-repository.ts'
 
 /** Git in a POSIX shell, in the execution context of an agent's tools. */
 export interface GitRunnerOptions {
@@ -115,13 +116,12 @@ for p; do
   case $p in */) [ -n "$(find "./$p" ! -type d -print -quit 2>/dev/null)" ] || within "./$p" ;; esac
 done`
 
-const safeOptions = safeGitOptions.map(shellQuote).join(' ')
 const safeVariables = Object.entries(safeGitEnv).map(([name, value]) => `${name}=${value}`)
 
 /**
  * A git folder of our own, outside of the folder and of its repository, with its own objects, configuration, index and
  * attributes: no hook, filter, monitor or line ending rule of the repository applies, and nothing in it is changed. Of the
- * repository around the folder only its ignore rules count.
+ * repository around the folder only its ignore rules count, and which files it has although it ignores them.
  */
 const prelude = String.raw`
 set -eu
@@ -132,29 +132,10 @@ export ${safeVariables.join(' ')}
 unavailable() { printf '//unavailable %s\n' "$(printf %s "$1" | tr '\n' ' ')"; exit 0; }
 cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
 command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to restore files'
-user() { git ${safeOptions} -c core.quotePath=true "$@"; }
 folder=$PWD
 case $folder in / | "$home") unavailable "${tooLarge('$folder')}" ;; esac
 case $store/ in /.libero/* | "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
-top=$folder prefix= excludes= tracked=
-# Not by the function, which would be one more process in a substitution.
-if facts=$(git ${safeOptions} -c core.quotePath=true rev-parse --is-inside-work-tree --show-toplevel \
-  --git-path info/exclude --git-path index --show-prefix --is-inside-work-tree 2>/dev/null) &&
-  case $facts in true*) ;; *) false ;; esac; then # else the repository has its files elsewhere
-  { read -r inside; read -r top; read -r excludes; read -r tracked; read -r prefix; read -r again; } <<end
-$facts
-end
-  [ "$inside $again" = 'true true' ] || unavailable 'the path of the repository has a line break; rename its folder'
-  # What the repository ignores as a whole is a folder of its own.
-  if [ "$top" != "$folder" ] && GIT_LITERAL_PATHSPECS=0 user -C "$top" check-ignore -q --no-index -- "$folder"; then
-    top=$folder prefix= excludes= tracked=
-  fi
-  case $excludes in /*) ;; *) excludes=$PWD/$excludes ;; esac
-  [ -f "$excludes" ] || excludes=
-# It reads no index and no object, and must see the bare repositories that the others refuse.
-elif [ "$(user -c safe.bareRepository=all rev-parse --is-inside-git-dir 2>/dev/null)" = true ]; then
-  unavailable 'this folder is inside the .git folder of a repository, or is a bare one'
-fi
+${repositoryScript}
 index=$private/index
 # A file named commondir in our folder would make git read its settings from elsewhere.
 ours() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$folder GIT_INDEX_FILE=$index git "$@"; }

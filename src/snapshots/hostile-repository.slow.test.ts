@@ -109,6 +109,19 @@ test('CK13 a snapshot runs no program of a repository, however the repository na
   expect(hasRun()).toBe(true)
 })
 
+/** A pipe in place of the settings: a process that opens it waits until the time is up. */
+test.each(['.', 'sub'])(
+  'CK13 no git process of a snapshot reads the settings of a repository, not in %s',
+  async (folder) => {
+    const { files, run } = await open(folder, { timeoutMs: 20_000 })
+    run('cd "$(git rev-parse --show-toplevel)"; rm .git/config; mkfifo .git/config; echo changed > a.txt')
+    const before = await taken(files)
+    run('echo more > more.txt')
+    const { undo } = await files.rollback([{ before, after: await taken(files) }], { owner: 'test' })
+    expect(undo.before.tree).not.toBe(before.tree)
+  },
+)
+
 test('CK13 a snapshot of an ignored folder runs no program of the repository around it', async () => {
   const { files, run, hasRun } = await open('build')
   run(`cd ..; ${everyProgram}rm -f @EVIL.ran`)
@@ -157,7 +170,7 @@ const who = 'GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMI
 const writeEvil = `printf '#!/bin/sh\\ntouch "$0.ran"\\nexit 1\\n' > @EVIL; chmod +x @EVIL\n`
 
 /** A repository, and snapshots of a folder in it. */
-async function open(folder = '.') {
+async function open(folder = '.', options: { timeoutMs?: number } = {}) {
   const scratch = mkdtempSync(join(tmpdir(), 'libero-hostile-'))
   made.push(scratch)
   const evil = join(scratch, 'evil')
@@ -172,6 +185,6 @@ async function open(folder = '.') {
 git add -f .; ${who} git commit -qm one`)
   const execution = createProcessContext({ cwd, env: { HOME: scratch, GIT_CONFIG_NOSYSTEM: '1' } })
   const store = join(scratch, 'store')
-  const files = createFileSnapshots({ execution, handle: await execution.spawn(), store })
+  const files = createFileSnapshots({ ...options, execution, handle: await execution.spawn(), store })
   return { files, run, store, hasRun: () => existsSync(`${evil}.ran`) }
 }

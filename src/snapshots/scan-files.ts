@@ -22,7 +22,7 @@ changed >"$t.status"
 # that were gone for a while: nothing else lists them.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
   : >"$private/tracked.new"
-  user ls-files -z --cached --ignored --exclude-standard >"$t.tracked" 2>/dev/null || : >"$t.tracked"
+  listTracked >"$t.tracked" 2>/dev/null || : >"$t.tracked"
   if [ -s "$t.tracked" ]; then
     cp "$t.tracked" "$t.list"
     touch -r "$private/tracked.new" "$t.list"

@@ -96,6 +96,19 @@ describe('harmless lines', () => {
     expect(await questions(harmlessLinesOfMore, bothProfiles)).toEqual([expect.stringContaining('npm test 2>&1')])
   })
 
+  test('S02 a listing that follows links runs unasked in a sandbox alone', () => {
+    const isSilent = ({ verdict }: Decision): boolean => verdict === 'allow'
+    const follow = ['ls -LR', 'ls -laL src', 'ls --dereference -R', 'du -aL .', 'du --dereference']
+    const silent = (cmds: readonly string[], sandbox?: SandboxSupport) =>
+      linesThat(
+        cmds.map((cmd) => ({ cmd })),
+        isSilent,
+        { launch: { mode: 'plan' }, ...(sandbox && { sandbox }) },
+      )
+    expect([silent(follow), silent(follow, bothProfiles)]).toEqual([[], follow])
+    expect(silent(['ls -laR', 'du -a'])).toEqual(['ls -laR', 'du -a'])
+  })
+
   test('T04 of 129 everyday lines a hundred cause no question in ask, and in plan those that only read', () => {
     const isSilent = ({ verdict }: Decision): boolean => verdict === 'allow'
     const lines = everydayLines.map(({ line }) => ({ cmd: line }))

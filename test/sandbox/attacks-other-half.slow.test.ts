@@ -1,4 +1,4 @@
-import { sampleOf } from '../soak.ts'
-import { halvesOfAttacks, testAttacks } from './attack-sweep.ts'
+import { isSoak } from '../soak.ts'
+import { testAttacks } from './attack-sweep.ts'
 
-testAttacks(sampleOf(halvesOfAttacks[1]!, 2))
+testAttacks(1, { whole: isSoak })

@@ -333,6 +333,18 @@ describe('for how long it can be approved', () => {
     ])
   })
 
+  test('T03 the prompt says of a call with unnamed hosts what it reaches inside, where rules limit the network', () => {
+    const call = line('git fetch', { commands: [command(['git', 'fetch'], {}, { effects: [{ effect: 'net' }] })] })
+    const note = (hosts: Confinement['hosts'] | 'outside', of = call) => {
+      const confinement = hosts === 'outside' ? hosts : { ...inside, hosts }
+      return /inside the sandbox it reaches (.*?)\./.exec(
+        consentOf(of, { ...where, decision: { ...asks, confinement } }).text,
+      )?.[1]
+    }
+    expect([note([]), note(['a'])]).toEqual(['no host', 'only a'])
+    expect([note('any'), note('outside'), note([], line('make'))]).toEqual([undefined, undefined, undefined])
+  })
+
   test('the prompt says of a background job that its ports cannot be reached, unless it has the network of this machine', () => {
     const job: JudgedCall = { ...line('npm run dev'), isBackground: true }
     const told = (confinement: Confinement | 'outside', sandbox?: SandboxSupport) =>

@@ -72,6 +72,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const asked = { by, why: show(why), ...(rule !== undefined && { rule: show(rule) }) }
   const place = placementText(decision.confinement ?? 'outside', options.sandbox)
   const kept = keptInside(call, options).map((target) => show(target))
+  const reached = hostsLeft(call, options)
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,
     `asked because: ${asked.why}${asked.rule === undefined ? '' : ` (${asked.rule})`}`,
@@ -100,6 +101,11 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     ...(kept.length > 0
       ? [`The sandbox keeps ${kept.join(' and ')} as it is: only outside of it can this change.`]
       : []),
+    ...(reached === undefined
+      ? []
+      : [
+          `Its words do not name every host, and rules limit the network: inside the sandbox it reaches ${show(reached)}. Outside of it the rules about hosts do not hold.`,
+        ]),
     ...(onceOnly === undefined ? [] : [`Can be approved for this once only: ${onceOnly}.`]),
   ]
   const title = `Allow ${show(tool)}?`
@@ -126,6 +132,14 @@ function sandboxOf({ decision: { confinement }, sandbox }: ConsentOptions): Conf
 function isUnreachable(options: ConsentOptions): boolean {
   const { hosts = 'any' } = sandboxOf(options) ?? {}
   return hosts !== 'any'
+}
+
+/** What is left of the network to a call with unnamed hosts where rules limit the hosts; undefined if nothing is taken from it. */
+function hostsLeft(call: JudgedCall, options: ConsentOptions): string | undefined {
+  const { hosts = 'any' } = sandboxOf(options) ?? {}
+  const hasUnnamed = factsOf(call).some(({ effect, target }) => effect === 'net' && target === undefined)
+  if (hosts === 'any' || !hasUnnamed) return undefined
+  return hosts.length === 0 ? 'no host' : `only ${hosts.join(', ')}`
 }
 
 /** What the line would write and the sandbox does not let it write: protected paths at the top of the workspace. */

@@ -71,6 +71,18 @@ describe('libero policy explain', () => {
     ])
   })
 
+  test('T04 --sandbox off shows the decision where there is no sandbox', async () => {
+    const { out } = await libero('explain', '--sandbox', 'off', '--', 'cat a | head')
+    expect(out[0]).toBe(
+      'ask (sandbox): it only reads inside the workspace, but there is no sandbox: it was switched off',
+    )
+    expect((await libero('explain', '--sandbox', 'off', '--mode', 'yolo', '--', 'cat a | head')).out).toEqual([
+      'allow (mode-gate): the mode is yolo',
+      'effects: exec, fs.read',
+      'commands run: OUTSIDE any sandbox, with all your rights: it was switched off',
+    ])
+  })
+
   test('says that approvals which are kept for the project do not count in it', async () => {
     const project = await realpath(await mkdtemp(join(folder, 'kept-')))
     const grants = createGrants({ clock: systemClock, store: createGrantFile(join(folder, 'home/grants.json')) })

@@ -10,6 +10,10 @@ const explain = defineCommand({
   flags: {
     json: { type: 'boolean', says: 'Print one line of JSON: verdict, by, rule, why, effects, confinement' },
     mode: { ...runFlags.mode, says: 'As in this approval mode, instead of that of your settings' },
+    sandbox: {
+      ...runFlags.sandbox,
+      says: 'As with this setting, instead of that of your settings: off for no sandbox',
+    },
     rules: { type: 'string', value: 'file', says: 'Use the rules in this file instead of your settings' },
   },
   examples: [{ line: `libero policy explain -- 'ls; rm x'`, says: 'Which rule or mode would stop it' }],

@@ -18,6 +18,8 @@ interface ExplainOptions {
   readonly rules?: string | AuthoritySettings
   /** Instead of the mode of the settings. */
   readonly mode?: SecurityMode
+  /** Instead of that of the settings. */
+  readonly sandbox?: Config['sandbox']
   /** Rules of flags. */
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
@@ -34,7 +36,7 @@ export interface RulesHere {
 
 /** The rules that count in this folder. Nothing runs, except for the trial of the sandbox. */
 export async function rulesHere({ cwd, home, userHome }: Io, options: ExplainOptions): Promise<RulesHere> {
-  const { rules, mode, allow, deny } = options
+  const { rules, mode, sandbox, allow, deny } = options
   // As in a run: a file that changed since it was trusted is not used.
   const project = await enterProject(cwd, { list: createTrustList({ folder: home }) })
   project.dispose()
@@ -46,7 +48,7 @@ export async function rulesHere({ cwd, home, userHome }: Io, options: ExplainOpt
     layers: { ...given, launch: { ...given.launch, ...flags } },
     location: { root: cwd, home: userHome, isTrusted: project.isTrusted() },
     own: [home],
-    sandbox: await sandboxHere(cwd, loaded?.config.sandbox),
+    sandbox: await sandboxHere(cwd, sandbox ?? loaded?.config.sandbox),
     config: loaded?.config ?? {},
   }
 }

@@ -55,7 +55,7 @@ export const watchedNames: readonly string[] = [
   ...['.cirrus.yml', '.semaphore', '.build.yml', '.builds', '.tekton', '.screwdriver.yaml', '.azure-pipelines'],
   ...['.gitpod.yml', '.idx', '.codesandbox', '.replit', '.trae', '.junie', '.augment', '.goose', '.factory', '.amp'],
   ...['crush.json', '.crush.json', '.kilocode', '.cline', '.copilot', '.openhands', '.rovodev', '.tabnine', '.pi'],
-  ...['.vs', '.lazy.lua', '.overcommit.yml', '.rvmrc', '.pijul/config', '_darcs/prefs/defaults'],
+  ...['.vs', '.lazy.lua', '.overcommit.yml', '.rvmrc', '.pijul/config', '_darcs/prefs/defaults', '.direnv'],
 ]
 /** Git fails if these are folders. */
 const watchedInGit = ['commondir', 'config.worktree']

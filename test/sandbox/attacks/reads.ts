@@ -22,6 +22,13 @@ export const reads: AttackClass = {
       setup: 'mkdir ~/.keys; : > ~/.keys/@SECRET',
       isPlainRead: true,
     },
+    { name: 'names behind a link', line: 'ls -LR', setup: 'touch @OUT/@SECRET; ln -s @OUT docs/n', isPlainRead: true },
+    {
+      name: 'sizes behind a link',
+      line: 'du -aL .',
+      setup: 'touch @OUT/@SECRET; ln -s @OUT docs/n',
+      isPlainRead: true,
+    },
     { name: 'link behind a glob', line: 'cat docs/*.md', setup: 'ln -s ~/.ssh/id_rsa docs/a.md' },
     {
       name: 'chain of links',

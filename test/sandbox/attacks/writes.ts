@@ -242,6 +242,7 @@ export const protectedPaths: AttackClass = {
     { name: 'language servers of an editor', line: 'mkdir .helix && echo x > .helix/languages.toml' },
     { name: 'tools that a shell activates, in another file', line: 'mkdir -p .config && echo x > .config/mise.toml' },
     { name: 'variables that a shell loads', line: 'mkdir .shadowenv.d && echo x > .shadowenv.d/x.lisp' },
+    { name: 'environment that a shell keeps', line: 'mkdir .direnv && echo x > .direnv/flake-profile.rc' },
     { name: 'container of a further editor', line: 'echo tasks: > .gitpod.yml' },
     { name: 'startup file of R', line: 'echo "system(1)" > .Rprofile' },
     { name: 'startup file of a debugger by a link', line: 'echo shell id > g; ln -s g .gdbinit' },
