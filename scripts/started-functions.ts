@@ -13,6 +13,10 @@ import { parseAst } from 'rolldown/parseAst'
  */
 export async function compileStartedFunctions(dist: string): Promise<void> {
   const started = await startedFunctions(dist)
+  for (const file of started.keys())
+    for (const other of importsOf(file))
+      if (importedBy(other).has(file))
+        throw new Error(`${file} and ${other} import each other; put them into one chunk`)
   const ofRoot = importedBy(join(dist, 'index.js'))
   for (const [file, starts] of started)
     if (!ofRoot.has(file)) writeFileSync(file, inParentheses(readFileSync(file, 'utf8'), starts))
@@ -22,9 +26,13 @@ export async function compileStartedFunctions(dist: string): Promise<void> {
 function importedBy(file: string, found: Set<string> = new Set()): Set<string> {
   if (found.has(file)) return found
   found.add(file)
-  const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export) .*?"(\.[^"]+)";$/gm)
-  for (const [, path = ''] of imports) importedBy(join(dirname(file), path), found)
+  for (const other of importsOf(file)) importedBy(other, found)
   return found
+}
+
+function importsOf(file: string): string[] {
+  const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export) .*?"(\.[^"]+)";$/gm)
+  return Array.from(imports, ([, path = '']) => join(dirname(file), path))
 }
 
 /** By file: where the functions begin that one run calls, with a service on this machine. */
