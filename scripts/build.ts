@@ -6,6 +6,7 @@ import { writeTypes } from './declarations.ts'
 import { inAscii } from './in-ascii.ts'
 import { Licences } from './licences.ts'
 import { pageAsText } from './page-as-text.ts'
+import { compileStartedFunctions } from './started-functions.ts'
 import { threadsAsText } from './thread-code.ts'
 import { withoutFacades } from './without-facades.ts'
 
@@ -19,7 +20,9 @@ export async function build(dist: string, isChecked = false): Promise<string | u
   rmSync(dist, { recursive: true, force: true })
   const flags = isChecked ? ['--noCheck'] : []
   const problem =
-    (await tried(() => writeTypes(root, Object.keys(subpaths()), dist, flags))) ?? (await tried(() => bundleInto(dist)))
+    (await tried(() => writeTypes(root, Object.keys(subpaths()), dist, flags))) ??
+    (await tried(() => bundleInto(dist))) ??
+    (await tried(() => compileStartedFunctions(dist)))
   // Half a build is worse than none.
   if (problem !== undefined) rmSync(dist, { recursive: true, force: true })
   return problem

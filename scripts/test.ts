@@ -1,4 +1,7 @@
-/** `npm test`, without types and lint: vitest with temporary files in memory, where the system lets us mount that. */
+/**
+ * Vitest with temporary files in memory, where the system lets us mount that. `--with-checks`, as in `npm test`: types and lint
+ * are checked at the same time, because tests leave a processor idle while they wait.
+ */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -58,4 +61,20 @@ function run(
   })
 }
 
-if (import.meta.main) process.exitCode = (await runVitest(process.argv.slice(2), 'inherit')).code
+/** `npm run` of a script. What it printed is shown only if it failed. */
+async function check(script: string): Promise<number> {
+  const { code, output } = await run('npm', ['run', '--silent', script], 'pipe', process.env)
+  if (code !== 0) console.error(`npm run ${script} failed:\n${output}`)
+  return code
+}
+
+if (import.meta.main) {
+  const args = process.argv.slice(2)
+  const checks = args[0] === '--with-checks' ? ['check', 'lint'] : []
+  const tests = runVitest(args.slice(checks.length > 0 ? 1 : 0), 'inherit')
+  const failed: string[] = []
+  for (const script of checks) if ((await check(script)) !== 0) failed.push(script)
+  const { code } = await tests
+  for (const script of failed) console.error(`npm run ${script} failed, as told above`)
+  process.exitCode = code || failed.length
+}

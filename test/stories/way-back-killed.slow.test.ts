@@ -39,7 +39,7 @@ describe('killed with -9', () => {
     )
     const times = Array.from({ length: rounds(1, 60) }, () => Math.round(Math.random() * 1500))
     const outcomes: ('old' | 'new')[] = []
-    for (const point of [...sampleOf(named, 3), ...times]) {
+    for (const point of [...sampleOf(named, 2), ...times]) {
       again(root)
       await killed(root, 'rollback', point)
       for (const [name, text] of Object.entries(picture(at)))
@@ -64,7 +64,7 @@ describe('killed with -9', () => {
     keep(root)
     const points = (await killed(root, 'run')).split('\n').filter((point) => point.startsWith('snapshot'))
     expect(points.length).toBeGreaterThan(5)
-    const taken = sampleOf(points, 2)
+    const taken = sampleOf(points, 1)
     for (const point of taken) {
       again(root)
       await killed(root, 'run', point)

@@ -71,7 +71,7 @@ test('CK01 CK03 files that a tool, a command, its child process and a person cha
     for await (const { type, seq, ...entry } of session.entries())
       if (type === 'state' && 'owner' in entry && entry.owner === 'snapshot') notes.push(seq)
     expect([seed, points.length]).toEqual([seed, 8])
-    for (const { head, files } of sampleOf(points, 3)) {
+    for (const { head, files } of sampleOf(points, 2)) {
       const to = notes.findLast((seq) => seq <= head)! - 1
       const { files: result } = await snapshots.rollback(session, { to, scope: 'files' })
       expect([seed, to, result?.conflicts, result?.failed]).toEqual([seed, to, [], []])

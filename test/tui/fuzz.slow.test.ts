@@ -22,7 +22,7 @@ test('UI75 whatever happens in whatever order, each committed line stands once a
     {
       endOnFailure: process.env.FUZZ_SHRINK !== '1',
       ...(process.env.FUZZ_PATH && { path: process.env.FUZZ_PATH }),
-      numRuns: Number(process.env.FUZZ_RUNS ?? rounds(60, 3000)),
+      numRuns: Number(process.env.FUZZ_RUNS ?? rounds(30, 3000)),
       // The same cases each time, so that a fault here is one of the change; npm run soak takes others.
       seed: Number(process.env.FUZZ_SEED ?? rounds(1, Date.now() % 1e9)),
     },
@@ -41,7 +41,7 @@ test('UI75 the same in a real pseudo-terminal', async () => {
       ),
       {
         endOnFailure: true,
-        numRuns: rounds(12, 300),
+        numRuns: rounds(6, 300),
         seed: Number(process.env.FUZZ_SEED ?? rounds(2, Date.now() % 1e9)),
       },
     )

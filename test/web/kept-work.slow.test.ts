@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { call } from '../../src/testing/index.ts'
 import { tool } from '../server/server-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { inBrowser, openTab } from './browser-kit.ts'
 import { eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+
+const test = testInTurns(2)
 
 inBrowser('what a person has under way', (browser) => {
   test('WB139 a list of completions that was found for another text changes nothing, and Enter sends what was written', async () => {

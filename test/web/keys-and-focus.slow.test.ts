@@ -1,9 +1,12 @@
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { call } from '../../src/testing/index.ts'
 import { tool } from '../server/server-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { inBrowser } from './browser-kit.ts'
 import { ended, eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+
+const test = testInTurns(2)
 
 /** What has the focus, by its name or its role. */
 const focused = (page: Page): Promise<string> =>

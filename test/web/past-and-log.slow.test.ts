@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { call } from '../../src/testing/index.ts'
 import { tool } from '../server/server-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { inBrowser } from './browser-kit.ts'
 import { eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+
+const test = testInTurns(2)
 
 inBrowser('the past, links and the log', (browser) => {
   test('WB141 in the past a failure is told, and what would change the session is not offered', async () => {

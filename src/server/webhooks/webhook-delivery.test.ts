@@ -113,7 +113,11 @@ test('SV67 a thousand notes make a page, from which the next process reads on', 
   await page(delivery, () => book.moves === 0)
   await delivery.close()
   const [written] = await store.read(id, { limit: 1, fromEnd: true })
-  expect(written).toMatchObject({ type: 'state', owner: 'webhook', value: { cursors: [['a', 1000, expect.any(Number)]] } })
+  expect(written).toMatchObject({
+    type: 'state',
+    owner: 'webhook',
+    value: { cursors: [['a', 1000, expect.any(Number)]] },
+  })
   const again = open()
   await again.book.read()
   expect([again.book.cursors.get('a')?.seq, again.book.moves]).toEqual([1000, 0])

@@ -160,8 +160,11 @@ const introducers: Readonly<Partial<Record<string, State>>> = {
 }
 
 const sequenceMs = 1000
-/** How long an ESC may be the beginning of a sequence, and how long the next chunk may belong to the same burst. */
-const waitMs: Readonly<Partial<Record<State, number>>> = { escape: 30, burst: 100 }
+/**
+ * How long an ESC may be the beginning of a sequence, and how long the next chunk may belong to the same burst or paste. A
+ * connection may stall in the middle of a paste, and what follows must not be taken for typed lines, which would be sent.
+ */
+const waitMs: Readonly<Partial<Record<State, number>>> = { escape: 30, burst: 100, paste: 10_000 }
 /** A paste that the terminal does not mark arrives as one chunk in which text follows a newline or a tab. */
 const shortestBurst = 32
 const longestSequence = 256
