@@ -87,7 +87,8 @@ export async function projectNames(root: string, search: ClaudeSearch = {}): Pro
 /** The items in words, for a prompt. */
 export function describeNames({ names, notes }: ProjectNames): string {
   const lines = names.map(({ id, kind }) => `- ${kind}: ${fullyVisible(id)}`)
-  if (lines.length + notes.length === 0) return '- nothing yet: it has no settings, tools, hooks or skills of its own'
+  if (lines.length + notes.length === 0)
+    return '- nothing yet: it has no instructions, settings, tools or skills of its own'
   return [...lines, ...notes.map((note) => `- ${note}`)].join('\n')
 }
 
