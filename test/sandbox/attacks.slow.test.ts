@@ -28,3 +28,23 @@ test.skipIf(unavailable)(
       expect(`${attack.name}: ${await isStoppedByRule(attack)}`).toContain('true')
   },
 )
+
+test('no attack signals processes but those of its scene: it also runs without a sandbox, perhaps as root', () => {
+  const scripts = attacks.flatMap(({ line, setup = '', cleanup = '', later = '' }) => [line, setup, cleanup, later])
+  const wide = [
+    /\bkill\b[^;&|\n]*\s-?[01]\b(?!\d)/,
+    /os\.kill(pg)?\(-?[01]\b/,
+    /\bkillall\b/,
+    /\bpkill\b(?![^;&|\n]*@ID)/,
+  ]
+  for (const dangerous of [
+    'kill -9 -1',
+    'kill -STOP 1; true',
+    'kill -- -1',
+    'os.kill(-1, 9)',
+    'pkill -9 node',
+    'killall sh',
+  ])
+    expect(wide.some((pattern) => pattern.test(dangerous))).toBe(true)
+  expect(scripts.filter((script) => wide.some((pattern) => pattern.test(script)))).toEqual([])
+})
