@@ -40,6 +40,8 @@ const restMs = 30_000
  * Twice as long after each further death, so that one that does end its processes ends ever fewer.
  */
 const maxRefusalMs = 60_000
+/** Then they begin one after the other: those that do no harm get on before the next one that may. */
+const apartMs = 5000
 /** The maximum number of suspects of which it is remembered since when they wait. */
 const maxSuspects = 1000
 
@@ -53,6 +55,8 @@ export class Quarantine {
   readonly #refusedAt = new Map<string, number>()
   #alone: string | undefined
   #restsUntil = 0
+  /** When the next suspect may run beside work that cannot be left. */
+  #nextBesideAt = 0
 
   constructor(options: QuarantineOptions) {
     this.#options = options
@@ -91,10 +95,13 @@ export class Quarantine {
   #hasWaitedLong(id: string, furtherDeaths: number): boolean {
     const now = this.#options.clock.now()
     const since = this.#refusedAt.get(id) ?? now
-    const isLong = now - since >= maxRefusalMs * 2 ** furtherDeaths
+    const isLong = now >= this.#nextBesideAt && now - since >= maxRefusalMs * 2 ** furtherDeaths
     if (this.#refusedAt.size >= maxSuspects) this.#refusedAt.clear()
-    if (isLong) this.#refusedAt.delete(id)
-    else this.#refusedAt.set(id, since)
+    if (!isLong) this.#refusedAt.set(id, since)
+    else {
+      this.#refusedAt.delete(id)
+      this.#nextBesideAt = now + apartMs
+    }
     return isLong
   }
 
