@@ -28,7 +28,7 @@ export async function catchMutants(options: PartOptions): Promise<readonly Mutan
         mutant: name,
         progress: () => {},
       })
-      const [by] = failures
+      const by = failures.length > 0 ? failures.join('; ') : undefined
       results.push({ name, ...(by !== undefined && { by }) })
       options.progress(`mutant "${name}" ${by === undefined ? 'NOT caught' : `caught by ${part}: ${by}`}`)
     } finally {

@@ -38,14 +38,14 @@ export async function killWorkers(
     await sending
     const isSettled = await trial.settled()
     const result = await resultOf(trial, { isSettled })
-    const { takeovers, stolen } = result.verdict
+    const { takeovers, stolen, again } = result.verdict
     const slowest = quantile(takeovers, 0.99)
     const failures = [
       // A busy machine is late too: a planted bug has to show otherwise.
       ...(slowest > 15_000 && mutant === undefined ? [`takeover p99 ${seconds(slowest)}, goal 15 s`] : []),
       ...(stolen > 0 ? [`${stolen} sessions were taken from a worker that lived`] : []),
     ]
-    const speed = `${takeovers.length} sessions taken over, p50 ${seconds(quantile(takeovers, 0.5))}, p99 ${seconds(slowest)}, ${slowOf(result.verdict)}`
+    const speed = `${takeovers.length} sessions taken over (${again} twice), p50 ${seconds(quantile(takeovers, 0.5))}, p99 ${seconds(slowest)}, ${slowOf(result.verdict)}`
     return {
       ...result,
       kills: killed,
