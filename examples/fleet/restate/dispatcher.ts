@@ -21,6 +21,7 @@ export function restateDispatcher({ url, queue = 'libero', clock = { now: Date.n
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...input, now: clock.now() }),
+      signal: AbortSignal.timeout(10_000), // a transaction may wait for it
     })
     if (response.ok) return response.json()
     throw new Error(`Restate answered ${verb} with ${response.status}: ${(await response.text()).slice(0, 300)}`)
