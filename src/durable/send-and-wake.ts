@@ -15,7 +15,7 @@ interface Sent {
 
 const maxTogether = 50
 /** A queue that gives no answer for so long counts as away. */
-const maxQueueMs = 10_000
+const maxQueueMs = 20_000
 
 /** A group does not wait long for a session whose job is locked by a transaction of others: then each message is sent alone. */
 const limitWaitingIn = async (transaction: PostgresTransaction): Promise<void> =>
