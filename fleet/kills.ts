@@ -58,7 +58,13 @@ export async function killWorkers(
 }
 
 /** Sends tasks to all sessions, round by round, while workers come and go: five rounds, and more until `isOver`. */
-export async function sendTasks(trial: Trial, sessions: number, isOver: () => boolean = () => true): Promise<void> {
+export function sendTasks(trial: Trial, sessions: number, isOver: () => boolean = () => true): Promise<void> {
+  const sending = sendRounds(trial, sessions, isOver)
+  sending.catch(() => {}) // a part that breaks does not get to await it, and closes the trial
+  return sending
+}
+
+async function sendRounds(trial: Trial, sessions: number, isOver: () => boolean): Promise<void> {
   for (let task = 1; task <= tasksOfSession || !isOver(); task++) {
     for (let first = 0; first < sessions; first += 10)
       await Promise.all(

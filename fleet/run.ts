@@ -8,7 +8,7 @@ import { catchMutants } from './catch-mutants.ts'
 import { quantile } from './check.ts'
 import { seconds } from './kills.ts'
 import { mutants } from './mutants.ts'
-import type { PartOptions, PartResult } from './part.ts'
+import { nothing, type PartOptions, type PartResult } from './part.ts'
 import { partNames, parts } from './parts.ts'
 import { engineNames } from './worker-options.ts'
 
@@ -64,14 +64,7 @@ process.exitCode = total.failures > 0 || total.caught < total.mutants ? 1 : 0
 
 /** A part that throws has failed; the others are still worth running. */
 function broken(error: Error): PartResult {
-  return {
-    lost: 0,
-    doubled: 0,
-    parkedWrongly: 0,
-    takeovers: [],
-    failures: [`it broke: ${error.stack}`],
-    shown: 'BROKEN',
-  }
+  return { ...nothing, failures: [`it broke: ${error.stack}`], shown: 'BROKEN' }
 }
 
 function add(name: string, result: PartResult): void {

@@ -122,7 +122,9 @@ export class Trial {
 
   /** Deletes all jobs, as if the engine had lost them. */
   async loseJobs(): Promise<void> {
-    await this.admin.unsafe(deleteJobsSql({ engine: this.options.engine, schema: this.schema }))
+    await this.admin.unsafe(deleteJobsSql({ engine: this.options.engine, schema: this.schema })).catch((error) => {
+      if (error.code !== '42P01') throw error // the engine has not made its tables yet
+    })
   }
 
   /**

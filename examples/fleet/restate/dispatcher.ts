@@ -30,7 +30,7 @@ export function restateDispatcher({ url, queue = 'libero', clock = { now: Date.n
 
   return {
     extendEveryMs: 3000,
-    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, transaction, onFailure }) {
+    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, transaction, onFailure = () => {} }) {
       // Restate knows nothing of the transaction: the job is due a moment later, when it has committed. A transaction that takes
       // longer, or that Restate fails, costs some seconds: the reconciler finds its message.
       const dueAt = Math.max(at, clock.now() + (transaction ? 100 : 0))
