@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkMutants, mutants } from './mutants.ts'
-import type { PartOptions } from './part.ts'
+import { nothing, type PartOptions } from './part.ts'
 import { parts } from './parts.ts'
 
 export interface MutantResult {
@@ -19,16 +19,12 @@ export async function catchMutants(options: PartOptions): Promise<readonly Mutan
     // A separate cache, because compiled code of a mutant must not be used elsewhere.
     const cache = mkdtempSync(join(tmpdir(), 'libero-fleet-cache-'))
     try {
-      const { failures } = await parts[part]({
-        ...options,
-        size,
-        kills: 15,
-        sessions: 60,
-        cache,
-        mutant: name,
-        progress: () => {},
+      const small = { size, kills: 15, sessions: 60, cache, mutant: name, progress: () => {} }
+      const { failures } = await parts[part]({ ...options, ...small }).catch((error: Error) => {
+        options.progress(`mutant "${name}": ${part} broke: ${error.stack}`) // which shows nothing
+        return nothing
       })
-      const [by] = failures
+      const by = failures.length > 0 ? failures.join('; ') : undefined
       results.push({ name, ...(by !== undefined && { by }) })
       options.progress(`mutant "${name}" ${by === undefined ? 'NOT caught' : `caught by ${part}: ${by}`}`)
     } finally {

@@ -13,8 +13,13 @@ export interface Verdict {
   readonly parked: readonly string[]
   /** Calls that were told as unknown, because their worker died. */
   readonly unknown: number
-  /** From the death of a worker to the entry of the one that took a session over, in milliseconds. */
+  /**
+   * From the death of a worker to the entry of the one that took a session over, in milliseconds. If a worker died when it was
+   * about to write that entry, from its death: there were two takeovers, of which the first left no entry.
+   */
   readonly takeovers: readonly number[]
+  /** How many of them are the second one of a session, because the worker of the first died too. */
+  readonly again: number
   /** Those that took long, with what may have held them up. */
   readonly slow: readonly SlowTakeover[]
   /** The same after a worker left a run. */
@@ -31,6 +36,8 @@ interface Takeover {
   readonly isSuspect: boolean
   /** Other workers that died before it was taken over: each may have just claimed it. */
   readonly deathsBetween: number
+  /** The worker that was about to take it over died too. */
+  readonly isAgain: boolean
 }
 
 type SlowTakeover = Omit<Takeover, 'ms'>
@@ -51,7 +58,7 @@ export async function verdictOf(trial: Trial): Promise<Verdict> {
     const entries = await trial.store.read(id)
     for (const task of tasksCalled(entries)) called.add(`${id}/${task}`)
     unknown += entries.filter((entry) => entry.type === 'call_result' && entry.outcome === 'unknown').length
-    const its = takeoversIn(entries, trial.deaths)
+    const its = takeoversIn(entries, trial.deaths, trial.takersThatDied.get(id) ?? [])
     crashes += its.length
     takeovers.push(...its.filter((one) => one !== undefined))
     handovers.push(...handoversIn(entries))
@@ -64,6 +71,7 @@ export async function verdictOf(trial: Trial): Promise<Verdict> {
     ...{ lost, doubled: rows.map(({ key }) => String(key)), parked, unknown, handovers, crashes },
     takeovers: takeovers.map(({ ms }) => ms),
     slow: takeovers.filter(({ ms }) => ms > slowMs),
+    again: takeovers.filter(({ isAgain }) => isAgain).length,
     stolen: crashes - takeovers.length,
   }
 }
@@ -77,7 +85,11 @@ function tasksCalled(entries: readonly LogEntry[]): unknown[] {
 }
 
 /** The end of a dead run is written by the process that takes it over. Undefined where the process before was alive. */
-function takeoversIn(entries: readonly LogEntry[], deaths: ReadonlyMap<string, number>): (Takeover | undefined)[] {
+function takeoversIn(
+  entries: readonly LogEntry[],
+  deaths: ReadonlyMap<string, number>,
+  takersThatDied: readonly { readonly at: number; readonly diedAt: number }[],
+): (Takeover | undefined)[] {
   const found: (Takeover | undefined)[] = []
   let processId: string | undefined
   let summary = emptySummary
@@ -89,8 +101,11 @@ function takeoversIn(entries: readonly LogEntry[], deaths: ReadonlyMap<string, n
     const diedAt = deaths.get(processId ?? '')
     if (diedAt === undefined) found.push(undefined)
     else {
-      const deathsBetween = [...deaths.values()].filter((at) => at > diedAt && at < entry.at).length
-      found.push({ ms: entry.at - diedAt, isSuspect: suspicions + 1 >= deathsOfSuspect, deathsBetween })
+      const again = takersThatDied.filter((taker) => taker.at > diedAt && taker.diedAt < entry.at)
+      const since = Math.max(diedAt, ...again.map((taker) => taker.diedAt))
+      const deathsBetween = [...deaths.values()].filter((at) => at > since && at < entry.at).length
+      const isSuspect = suspicions + 1 >= deathsOfSuspect
+      found.push({ ms: entry.at - since, isSuspect, deathsBetween, isAgain: again.length > 0 })
     }
   }
   return found

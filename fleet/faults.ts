@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { noPgbouncer, startPgbouncer } from '../test/pgbouncer.ts'
 import { killWorkers, sendTasks } from './kills.ts'
-import { type PartOptions, type PartResult, resultOf } from './part.ts'
+import { nothing, type PartOptions, type PartResult, resultOf } from './part.ts'
 import { keepRunning } from './poison.ts'
 import { Trial } from './trial.ts'
 
@@ -66,8 +66,4 @@ export async function killPostgres(options: PartOptions): Promise<PartResult> {
   } finally {
     await trial.close()
   }
-}
-
-const nothing: PartResult = {
-  ...{ lost: 0, doubled: 0, parkedWrongly: 0, takeovers: [], failures: [], shown: '' },
 }

@@ -32,6 +32,11 @@ export interface PartResult {
   readonly shown: string
 }
 
+/** The result of a part that did not run. */
+export const nothing: PartResult = {
+  ...{ lost: 0, doubled: 0, parkedWrongly: 0, takeovers: [], failures: [], shown: '' },
+}
+
 /** The result of a trial whose work is over. `poisoned`: the sessions that must be parked, and no others. */
 export async function resultOf(
   trial: Trial,

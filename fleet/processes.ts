@@ -8,6 +8,8 @@ export interface WorkerProcess {
   /** The name of the process in logs, once it has begun a run. */
   readonly processId: string | undefined
   readonly pid: number
+  /** The sessions of dead workers that it was about to continue. */
+  readonly taken: readonly { readonly session: string; readonly at: number }[]
   readonly isOver: boolean
   /** What it wrote to stderr. */
   readonly stderr: string
@@ -70,6 +72,11 @@ export function startWorker(
     },
     get isOver() {
       return state.isOver
+    },
+    get taken() {
+      return [...state.stdout.matchAll(/^takes (\d+) (\S+)$/gm)].map(([, at, session]) => ({
+        ...{ at: Number(at), session: session! },
+      }))
     },
     get stderr() {
       return state.stderr

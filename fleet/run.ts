@@ -8,7 +8,7 @@ import { catchMutants } from './catch-mutants.ts'
 import { quantile } from './check.ts'
 import { seconds } from './kills.ts'
 import { mutants } from './mutants.ts'
-import type { PartOptions, PartResult } from './part.ts'
+import { nothing, type PartOptions, type PartResult } from './part.ts'
 import { partNames, parts } from './parts.ts'
 import { engineNames } from './worker-options.ts'
 
@@ -47,7 +47,8 @@ const total = { kills: 0, pauses: 0, lost: 0, doubled: 0, parkedWrongly: 0, fail
 const takeovers: number[] = []
 try {
   const options: PartOptions = { server, engine, cache, random: randomOf(seed), size, kills, sessions, progress: say }
-  for (const name of partNames.filter((one) => wanted.includes(one))) add(name, await parts[name](options))
+  for (const name of partNames.filter((one) => wanted.includes(one)))
+    add(name, await parts[name](options).catch(broken))
   if (wanted.includes('mutants')) {
     const results = await catchMutants(options)
     total.mutants = mutants.length
@@ -60,6 +61,11 @@ const counts = `${total.kills} kills, ${total.pauses} pauses, ${total.lost} lost
 const slowest = seconds(quantile(takeovers, 0.99))
 console.log(`fleet: ${counts}, ${total.caught} of ${total.mutants} mutants caught, takeover p99 ${slowest}`)
 process.exitCode = total.failures > 0 || total.caught < total.mutants ? 1 : 0
+
+/** A part that throws has failed; the others are still worth running. */
+function broken(error: Error): PartResult {
+  return { ...nothing, failures: [`it broke: ${error.stack}`], shown: 'BROKEN' }
+}
 
 function add(name: string, result: PartResult): void {
   say(`${name}: ${result.shown}`)

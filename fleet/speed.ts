@@ -131,10 +131,10 @@ async function senderOf(trial: Trial, sources: string): Promise<(session: string
 }
 
 async function untilRecorded(counter: postgres.Sql, schema: string, count: number): Promise<void> {
-  for (let tries = 0; tries < 2400; tries++) {
+  for (let tries = 0; tries < 12_000; tries++) {
     const [row] = await counter.unsafe(`select count(*)::int as count from "${schema}".effect`)
     if (Number(row?.count) >= count) return
     await sleep(25)
   }
-  throw new Error('the tasks were not all done within a minute')
+  throw new Error('the tasks were not all done within five minutes')
 }

@@ -44,6 +44,8 @@ export class Trial {
   readonly sent: SentTask[] = []
   /** When a process was ended by force, by its name in logs. */
   readonly deaths = new Map<string, number>()
+  /** Processes that ended when they were about to continue a session of another one that had died, by session. */
+  readonly takersThatDied = new Map<string, { readonly at: number; readonly diedAt: number }[]>()
   readonly problems: string[] = []
   #started = 0
   #fleet: Fleet | undefined
@@ -92,6 +94,9 @@ export class Trial {
       // A process that ended by itself died as suddenly.
       if (worker.processId !== undefined && !this.deaths.has(worker.processId))
         this.deaths.set(worker.processId, Date.now())
+      const diedAt = this.deaths.get(worker.processId ?? '')
+      for (const { session, at } of diedAt === undefined ? [] : worker.taken)
+        this.takersThatDied.set(session, [...(this.takersThatDied.get(session) ?? []), { at, diedAt: diedAt! }])
     })
     return worker
   }
@@ -117,7 +122,9 @@ export class Trial {
 
   /** Deletes all jobs, as if the engine had lost them. */
   async loseJobs(): Promise<void> {
-    await this.admin.unsafe(deleteJobsSql({ engine: this.options.engine, schema: this.schema }))
+    await this.admin.unsafe(deleteJobsSql({ engine: this.options.engine, schema: this.schema })).catch((error) => {
+      if (error.code !== '42P01') throw error // the engine has not made its tables yet
+    })
   }
 
   /**

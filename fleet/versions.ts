@@ -1,6 +1,6 @@
 import { sendTasks } from './kills.ts'
 import { sourcesAt } from './other-sources.ts'
-import { type PartOptions, type PartResult, resultOf } from './part.ts'
+import { nothing, type PartOptions, type PartResult, resultOf } from './part.ts'
 import { Trial } from './trial.ts'
 
 /** The last commit without a fleet. */
@@ -10,11 +10,7 @@ const before = '91ec76d6'
 export async function oldBesideNew(options: PartOptions): Promise<PartResult> {
   const { server, engine, cache, size } = options
   const sources = sourcesAt(before)
-  if (!sources)
-    return {
-      ...{ lost: 0, doubled: 0, parkedWrongly: 0, takeovers: [], failures: [] },
-      shown: `NOT RUN: no history with ${before}`,
-    }
+  if (!sources) return { ...nothing, shown: `NOT RUN: no history with ${before}` }
   const trial = await new Trial({ url: server.url(), engine, cache, thinkMs: 100 }).prepare()
   try {
     const workers = [trial.start(), trial.start(), trial.start({ sources: sources.folder })]

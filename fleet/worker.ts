@@ -3,6 +3,7 @@ import postgres from 'postgres'
 import type { ToolDef } from '../src/core/tool.ts'
 import { createAgent } from '../src/create-agent.ts'
 import { createFleet } from '../src/durable/create-fleet.ts'
+import { isInterrupted } from '../src/sessions/needs-run.ts'
 import { createPostgresStore } from '../src/sessions/postgres-store.ts'
 import { engineOf } from './engines.ts'
 import { taskModel } from './task-model.ts'
@@ -36,9 +37,10 @@ const fleet = createFleet({
   store,
   dispatcher: await engineOf(options),
   kinds: {
-    task: ({ session }) => {
+    task: ({ session, summary }) => {
       if (!isNamed) say(`process ${session.processId}`)
       isNamed = true
+      if (isInterrupted(summary)) say(`takes ${Date.now()} ${session.id}`)
       return createAgent({ provider: taskModel({ thinkMs }), session, tools: { record } })
     },
   },

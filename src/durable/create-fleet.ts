@@ -15,7 +15,7 @@ import { type DelayedSend, delayedSends, storeDelayed, UndeliverableError } from
 import type { WakeOptions } from './dispatcher.ts'
 import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkerInfo, WorkOptions } from './fleet.ts'
 import { providerLimits } from './provider-limits.ts'
-import { sendAndWake } from './send-and-wake.ts'
+import { failureOf, sendAndWake } from './send-and-wake.ts'
 import { stopSession } from './stop-session.ts'
 import { webhookJobs } from './webhook-jobs.ts'
 import { FleetWorker } from './worker.ts'
@@ -37,7 +37,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const agents = options.workflow && workflowAgents(options.workflow, { store, dispatcher, clock, onError, limited })
   const own = [delayedSends(deliver), webhookJobs(options.webhooks), ...(agents ? [agents] : [])]
   const works = [...own, ...(options.works ?? [])]
-  const sendNow = sendAndWake(store, dispatcher, wakeOrReport)
+  const sendNow = sendAndWake(store, dispatcher, reportUnwoken)
   const workers = new Set<FleetWorker>()
   const sent = new Map<string, Named & { readonly at: number }>()
 
@@ -49,11 +49,14 @@ export function createFleet(options: FleetOptions): Fleet {
     ...(summary.tenant !== undefined && { tenant: summary.tenant }),
   })
 
+  function reportUnwoken(id: string, cause: unknown): void {
+    onError(new Error(`Session "${id}" could not be woken; the reconciler finds it`, { cause }))
+  }
+
   /** Wakes a session for something that is stored already: if its queue cannot be reached, the reconciler finds it later. */
   async function wakeOrReport(id: string, options: WakeOptions): Promise<void> {
-    await dispatcher.wake(id, options).catch((cause) => {
-      onError(new Error(`Session "${id}" could not be woken; the reconciler finds it`, { cause }))
-    })
+    const failure = await failureOf(dispatcher.wake(id, options))
+    if (failure) reportUnwoken(id, failure)
   }
 
   /** A session that was just sent to is not looked up again: it keeps its kind and its tenant. */

@@ -21,8 +21,11 @@ export interface Dispatcher {
   readonly extendEveryMs: number
   /** Calls `listener` when there may be a job to claim. Returns a function that stops it. Without it workers only poll. */
   onWake?(listener: () => void): () => void
-  /** Makes what it needs. Called before a transaction with a wake: to make an index, Postgres may wait for the end of all others. */
-  start?(): Promise<void>
+  /**
+   * Makes what wakes of a kind need, and finds out whether the queue can be reached. Called before a transaction with such a wake:
+   * to make an index, Postgres may wait for the end of all others, and no connection of the store is kept meanwhile.
+   */
+  start?(kind: string): Promise<void>
   /** Counts jobs, for people. */
   stats?(): Promise<DispatcherStats>
   close(): Promise<void>
@@ -39,6 +42,8 @@ export interface WakeOptions {
   readonly isUrgent?: boolean
   /** The wake counts when this transaction commits, or right after it if the dispatcher uses another database. */
   readonly transaction?: PostgresTransaction
+  /** Called if the wake fails after the commit, when `wake` has resolved. */
+  readonly onFailure?: (error: unknown) => void
 }
 
 export interface ClaimOptions {

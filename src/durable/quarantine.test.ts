@@ -92,6 +92,25 @@ test('FL79 a suspect waits a minute for work that cannot be left, twice as long 
   expect(await waitOf(5)).toBe(240_000)
 })
 
+test('FL79 suspects that run beside work that cannot be left begin one after the other', async () => {
+  const clock = fakeClock()
+  const agent: OtherJob = { isRunning: true, canLeave: false, done: new Promise(() => {}), leave() {} }
+  const quarantine = new Quarantine({ clock, onChange() {} })
+  const admit = async (ids: readonly string[]): Promise<string[]> => {
+    const admitted = await Promise.all(
+      ids.map((id) => quarantine.admit(summaryOf({ id, suspicions: 3 }), () => [agent])),
+    )
+    return ids.filter((_, i) => admitted[i])
+  }
+  expect(await admit(['a', 'b', 'c'])).toEqual([])
+  await clock.advance(60_000)
+  expect(await admit(['a', 'b', 'c'])).toEqual(['a'])
+  await clock.advance(4000)
+  expect(await admit(['b', 'c'])).toEqual([])
+  await clock.advance(1000)
+  expect(await admit(['b', 'c'])).toEqual(['b'])
+})
+
 test('FL79 a suspect runs beside short work that does not end, such as a delivery to a webhook', async () => {
   const clock = fakeClock()
   const job = { isRunning: false, canLeave: false, isShort: true, done: new Promise<void>(() => {}), leave() {} }

@@ -31,6 +31,8 @@ export class Quarantine {
   #pausedUntil = 0
   /** When each suspect was first refused because of work that cannot be left. */
   readonly #refusedSince = new Map<string, number>()
+  /** When the next suspect may run beside work that cannot be left. */
+  #nextBesideAt = 0
 
   constructor(options: QuarantineOptions) {
     this.#options = options
@@ -81,15 +83,22 @@ export class Quarantine {
     return within(limitMs, allDone, () => false, this.#options.clock)
   }
 
-  /** Some workers always have work that cannot be left. There, a suspect that has waited long enough runs beside it. */
+  /**
+   * Some workers always have work that cannot be left. There, a suspect that has waited long enough runs beside it: one after
+   * the other, so that those that do no harm make progress before the next one that may.
+   */
   #hasWaitedLongEnough(id: string, furtherDeaths: number): boolean {
     const now = this.#options.clock.now()
     const since = this.#refusedSince.get(id) ?? now
-    const isLong = now - since >= maxRefusalMs * 2 ** furtherDeaths
+    const mayBegin = now >= this.#nextBesideAt && now - since >= maxRefusalMs * 2 ** furtherDeaths
     if (this.#refusedSince.size >= maxRemembered) this.#refusedSince.clear()
-    if (isLong) this.#refusedSince.delete(id)
-    else this.#refusedSince.set(id, since)
-    return isLong
+    if (!mayBegin) {
+      this.#refusedSince.set(id, since)
+      return false
+    }
+    this.#refusedSince.delete(id)
+    this.#nextBesideAt = now + apartMs
+    return true
   }
 }
 
@@ -108,5 +117,7 @@ const leaveMs = 5000
 const pauseMs = 30_000
 /** Doubles with each further death, so that a suspect that does end its processes ends ever fewer. */
 const maxRefusalMs = 60_000
+/** The time between suspects that begin beside such work. */
+const apartMs = 5000
 /** How many suspects `#refusedSince` has at most. */
 const maxRemembered = 1000

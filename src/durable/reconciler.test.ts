@@ -86,3 +86,39 @@ test('FL06 the root of a sub-agent that was answered is woken, but not again and
   }
   expect(woken).toEqual(['root'])
 })
+
+test('FL06 the root of a sub-agent that was answered is woken again if it has not run since', async () => {
+  const root: Found = { id: 'root', status: 'waiting', head: 5 }
+  const child: Found = { id: 'root/1', parent: 'root', attention: 'answered', status: 'waiting', head: 2 }
+  const { reconciler, clock, woken } = reconcilerOf([root, child], () => true, false)
+  reconciler.start()
+  await clock.advance(30_000)
+  expect(woken.length).toBeGreaterThan(1)
+})
+
+test('FL04 a session that cannot be read hides no other one, and no other work', async () => {
+  const clock = fakeClock(1_000_000)
+  const bad = { id: 'bad', attention: 'mail', status: 'idle', head: 1 }
+  const good = { id: 'good', attention: 'answered', status: 'idle', head: 1 }
+  const pages: Record<string, object> = { '': { sessions: [bad], next: 'second' }, second: { sessions: [good] } }
+  const store = {
+    list: async ({ status, cursor = '' }: SessionQuery) => (status ? { sessions: [] } : pages[cursor]),
+    read: async () => {
+      throw new Error('the log is damaged')
+    },
+  } as unknown as SessionStore
+  const [woken, errors]: [string[], Error[]] = [[], []]
+  let looks = 0
+  const reconciler = new Reconciler({
+    ...{ store, clock, isFull: () => false, isOwn: () => true },
+    wake: async ({ id }) => void woken.push(id),
+    alsoLook: async () => void looks++,
+    onError: (error) => void errors.push(error),
+  })
+  onTestFinished(() => reconciler.stop())
+  reconciler.start()
+  await clock.advance(30_000)
+  expect(woken).toContain('good')
+  expect(looks).toBeGreaterThan(2)
+  expect(errors[0]?.cause).toMatchObject({ message: 'the log is damaged' })
+})

@@ -44,7 +44,7 @@ interface Loop {
 export class Reconciler {
   readonly #options: ReconcilerOptions
   /** Sessions that are not woken again for a while: what was known of them, and at which look. */
-  readonly #skipped = new Map<string, { readonly known: string; readonly look: number }>()
+  readonly #skipped = new Map<string, { readonly known: string; readonly look: number; readonly rootHead?: number }>()
   /** Sessions with a message that were seen for the first time: their job is probably on its way. */
   #new = new Set<string>()
   /** `#new` of the previous full pass, which may have taken several looks. */
@@ -127,18 +127,23 @@ export class Reconciler {
   }
 
   async #lookAtSessions(): Promise<void> {
-    const { store } = this.#options
+    const { store, onError } = this.#options
     for (const [id, { look }] of this.#skipped) if (this.#looks - look >= recheckAfter) this.#skipped.delete(id)
     for (let pages = 0, woken = 0; pages < maxPages && woken < maxWakes && !this.#isStopped; pages++) {
       const cursor = this.#cursor !== undefined && { cursor: this.#cursor }
       const page = await store.list({ attention: true, limit: pageSize, ...cursor })
-      const areWoken = await Promise.all(page.sessions.map((summary) => this.#see(summary)))
-      woken += areWoken.filter(Boolean).length
+      const seen = await Promise.allSettled(page.sessions.map((summary) => this.#see(summary)))
+      woken += seen.filter((one) => one.status === 'fulfilled' && one.value).length
       this.#cursor = page.next
-      if (page.next !== undefined) continue
-      this.#newBefore = this.#new
-      this.#new = new Set()
-      break
+      if (page.next === undefined) {
+        this.#newBefore = this.#new
+        this.#new = new Set()
+      }
+      // One session that cannot be read must not hide the others. If the queue is away, the next look goes on.
+      const failure = seen.find((one) => one.status === 'rejected')
+      if (failure)
+        onError(new Error('The worker could not look at a session; it tries again', { cause: failure.reason }))
+      if (failure || page.next === undefined) break
     }
   }
 
@@ -148,18 +153,21 @@ export class Reconciler {
     const summary = found.parent === undefined ? found : await this.#rootOfAnswered(found)
     if (!summary) return false
     const { id } = found
+    const isOfChild = summary !== found
     const known = `${found.head} ${found.attention}`
     if (isInterrupted(summary)) return isOwn(summary) && this.#wakeInterrupted(summary)
-    if (!isOwn(summary) || this.#skipped.get(id)?.known === known) return false
+    const skipped = this.#skipped.get(id)
+    // A root that has run since it was woken leaves the answer. If it has not, its wake may be lost.
+    const isSkipped = skipped?.known === known && skipped.rootHead !== summary.head
+    if (!isOwn(summary) || isSkipped) return false
     if (this.#looks > 1 && !this.#newBefore.has(`${id} ${known}`)) {
       this.#new.add(`${id} ${known}`)
       return false
     }
-    const isOfChild = summary !== found
     const isNeeded = isOfChild || (await needsRun(store, summary))
     if (isNeeded) await wake(summary)
-    // A root may go on without using the answer, and would be woken at each look.
-    if (!isNeeded || isOfChild) this.#skipped.set(id, { known, look: this.#looks })
+    const rootHead = isOfChild && { rootHead: summary.head }
+    if (!isNeeded || isOfChild) this.#skipped.set(id, { known, look: this.#looks, ...rootHead })
     return isNeeded
   }
 

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { commands } from '../../src/cli/commands.ts'
@@ -38,6 +40,18 @@ test('FL77 the files name two workers’ lines and two servers’, and wait long
   expect([...ofCompose, ...ofSystemd]).toHaveLength(4)
   expect(Number.parseInt(services.worker?.stop_grace_period ?? '', 10)).toBeGreaterThan(30)
   expect(Number(/TimeoutStopSec=(\d+)/.exec(fileOf('libero-worker@.service'))?.[1])).toBeGreaterThan(30)
+})
+
+const analyze = spawnSync('systemd-analyze', ['--version'])
+const noSystemd = analyze.error && 'there is no systemd-analyze, of the package systemd'
+if (noSystemd) console.warn(`NOT TESTED, the units for systemd: ${noSystemd}`)
+
+test.skipIf(noSystemd)('FL77 systemd takes every line of the units', () => {
+  for (const name of ['libero-worker@.service', 'libero-serve.service']) {
+    const unit = fileURLToPath(new URL(`../../examples/fleet/${name}`, import.meta.url))
+    const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+    expect(stderr.split('\n').filter((line) => line.includes(name))).toEqual([]) // others are about units of this machine
+  }
 })
 
 test('FL78 the fleet of the examples runs on SQLite on a laptop', async () => {

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createAgent } from '../../src/create-agent.ts'
+import { createFleet } from '../../src/durable/create-fleet.ts'
 import type { Dispatcher } from '../../src/durable/dispatcher.ts'
 import { pgBossDispatcher } from '../../src/durable/dispatchers/pg-boss.ts'
 import { sendAndWake } from '../../src/durable/send-and-wake.ts'
 import { inboxOf } from '../../src/sessions/pending.ts'
-import { type ContractCase, dispatcherContract } from '../../src/testing/index.ts'
+import { type ContractCase, dispatcherContract, fakeClock, scripted } from '../../src/testing/index.ts'
 import { item, write } from '../../src/testing/store-contract-kit.ts'
+import { startProxy } from '../faults/postgres-proxy.ts'
 import { noPgbouncer, type Pgbouncer, startPgbouncer } from '../pgbouncer.ts'
 import { eventually, type PostgresKit } from '../postgres-kit.ts'
 import { sampleOf } from '../soak.ts'
@@ -65,7 +68,7 @@ export function pgBossTests(kit: PostgresKit): void {
       asked.push(id)
       return dispatcher.wake(id, options)
     }
-    const send = sendAndWake(store, { ...dispatcher, wake }, wake)
+    const send = sendAndWake(store, { ...dispatcher, wake }, () => {})
     await dispatcher.wake('b', { kind: 'coder' })
     const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const other = store.transaction(async (transaction) => {
@@ -209,6 +212,51 @@ export function pgBossTests(kit: PostgresKit): void {
       expect(await dispatcher.claim(5, options)).toEqual([])
     })
     await eventually(async () => (await dispatcher.claim(5, options)).length === 1)
+  })
+
+  test('FL99 messages are accepted while the server of the queue is away, also by a process that never reached it', async () => {
+    await kit.admin.unsafe('create database queue_alone')
+    let proxy = await startProxy(kit.server.port)
+    onTestFinished(() => proxy.close())
+    const clock = fakeClock(Date.now())
+    const errors: string[] = []
+    const store = kit.openNew()
+    const fleetOf = () => {
+      const url = kit.server.url({ port: proxy.port }).replace(/\/[^/]*$/, '/queue_alone')
+      const fleet = createFleet({
+        ...{ store: kit.open(), dispatcher: create({ url, retryMs: 200 }), clock },
+        kinds: { coder: ({ session }) => createAgent({ provider: scripted('Hello.'), session }) },
+        onError: ({ message }) => errors.push(message),
+      })
+      onTestFinished(() => fleet.close())
+      return fleet
+    }
+    const message = { kind: 'coder', prompt: 'Hi' }
+    const before = fleetOf()
+    await before.send('before', message)
+    await eventually(async () => (await before.status()).jobs?.waiting === 1) // its wake follows the commit
+    await proxy.close()
+    await before.send('known', message)
+    await fleetOf().send('new', message)
+    await eventually(() => errors.length === 2)
+    expect(errors).toEqual(
+      expect.arrayContaining(
+        ['known', 'new'].map((id) => `Session "${id}" could not be woken; the reconciler finds it`),
+      ),
+    )
+    proxy = await startProxy(kit.server.port, proxy.port)
+    const worker = fleetOf().work()
+    await eventually(async () => {
+      await clock.advance(1000)
+      const all = await Promise.all(['before', 'known', 'new'].map((id) => store.find(id)))
+      return all.every((summary) => summary?.turns === 2)
+    })
+    const closing = worker.close()
+    await eventually(async () => {
+      await clock.advance(1000)
+      return worker.status().state === 'closed'
+    })
+    await closing
   })
 
   test('FL45 wrong options and limits are named', async () => {

@@ -24,7 +24,8 @@ export interface PostgresProxy {
   close(): Promise<void>
 }
 
-export async function startProxy(serverPort: number): Promise<PostgresProxy> {
+/** `port`: that of a proxy that was closed, which is there again; default a free one. */
+export async function startProxy(serverPort: number, port = 0): Promise<PostgresProxy> {
   const sockets = new Set<Socket>()
   let planned: { text: string; left: number; where: Cut } | undefined
   let trips = 0
@@ -91,7 +92,7 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
       else client.write(bytes)
     })
   })
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve))
   const address = listener.address()
 
   return {

@@ -21,6 +21,7 @@ export function restateDispatcher({ url, queue = 'libero', clock = { now: Date.n
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...input, now: clock.now() }),
+      signal: AbortSignal.timeout(10_000), // a transaction may wait for it
     })
     if (response.ok) return response.json()
     throw new Error(`Restate answered ${verb} with ${response.status}: ${(await response.text()).slice(0, 300)}`)
@@ -29,12 +30,12 @@ export function restateDispatcher({ url, queue = 'libero', clock = { now: Date.n
 
   return {
     extendEveryMs: 3000,
-    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, transaction }) {
+    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, transaction, onFailure = () => {} }) {
       // Restate knows nothing of the transaction: the job is due a moment later, when it has committed. A transaction that takes
       // longer, or that Restate fails, costs some seconds: the reconciler finds its message.
       const dueAt = Math.max(at, clock.now() + (transaction ? 100 : 0))
       const waking = call('wake', { job: { sessionId, kind, tenant, attempt: 1, dueAt, isUrgent } })
-      await (transaction ? waking.catch(() => {}) : waking)
+      await (transaction ? waking.catch(onFailure) : waking)
     },
     async claim(free, { kinds, tenantLimits }) {
       if (free === 0) return []

@@ -182,12 +182,13 @@ export function dbosDispatcher(options: PostgresDispatcherOptions): Dispatcher {
 
     async start() {
       await started()
+      await queue.locate()
     },
 
-    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, transaction }) {
+    async wake(sessionId, { kind, tenant = '', at = 0, isUrgent = false, ...when }) {
       await started()
       const work = (sql: PostgresTransaction): Promise<void> => add(sessionId, { kind, tenant, at, isUrgent }, sql)
-      await queue.wake(transaction, async (inside) => {
+      await queue.wake(when, async (inside) => {
         await (inside ? work(inside) : database.transaction(work))
         await notices.tell(at, inside)
       })

@@ -191,9 +191,14 @@ export function pgBossDispatcher(
   return {
     extendEveryMs,
 
-    async wake(sessionId, { kind, tenant = '', at, isUrgent = false, transaction }) {
+    async start(kind) {
+      await queueOf(kind)
+      await queue.locate()
+    },
+
+    async wake(sessionId, { kind, tenant = '', at, isUrgent = false, ...when }) {
       const name = await queueOf(kind)
-      await queue.wake(transaction, async (inside) => {
+      await queue.wake(when, async (inside) => {
         await add(name, sessionId, { tenant, at, isUrgent, transaction: inside })
         await notices.tell(at ?? 0, inside)
       })

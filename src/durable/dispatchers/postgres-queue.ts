@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { afterCommit } from '../../sessions/postgres/after-commit.ts'
-import { createDatabase, type Database } from '../../sessions/postgres/database.ts'
+import { createDatabase, type Database, type Row } from '../../sessions/postgres/database.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
-import type { Job } from '../dispatcher.ts'
+import type { Job, WakeOptions } from '../dispatcher.ts'
 import { WakeNotices } from './wake-notices.ts'
 
 export interface PostgresDispatcherOptions {
@@ -32,12 +32,14 @@ export interface PostgresQueue {
   readonly clock: Clock
   readonly database: Database
   readonly notices: WakeNotices
+  /** Asks where this database is, if no transaction was compared with it yet. */
+  locate(): Promise<void>
   /**
    * Wakes in the transaction, if it is in this database. Else after its commit, because a worker that looks earlier finds
    * nothing; at once if the store did not begin it, and so does not learn of the commit.
    */
   wake(
-    transaction: PostgresTransaction | undefined,
+    options: Pick<WakeOptions, 'transaction' | 'onFailure'>,
     work: (inside: PostgresTransaction | undefined) => Promise<void>,
   ): Promise<void>
   /** Whether it is time to look for silent workers. */
@@ -58,13 +60,14 @@ export function openQueue(
   const notices = new WakeNotices({ database, channel: schema, listen, clock })
   const place = `select current_database() as name, to_regclass('${schema}.${engine.table}')::oid::text as place,
     pg_postmaster_start_time()::text as since`
+  let own: readonly Row[] | undefined
   let isHere: boolean | undefined
   let lapsesAt = 0
 
   async function isInside(transaction: PostgresTransaction): Promise<boolean> {
     if (isHere === undefined) {
       // Once: a store stays in its place.
-      const own = await database.query(place)
+      own ??= await database.query(place)
       const other = await database.queryIn(transaction, place, [])
       isHere = JSON.stringify(own) === JSON.stringify(other)
     }
@@ -73,9 +76,12 @@ export function openQueue(
 
   return {
     ...{ schema, max, clock, database, notices },
-    async wake(transaction, work) {
+    async locate() {
+      if (isHere === undefined) own = await database.query(place)
+    },
+    async wake({ transaction, onFailure = () => {} }, work) {
       if (!transaction || (await isInside(transaction))) return work(transaction)
-      const wakeLater = (): void => void work(undefined).catch(() => {}) // workers find the session by themselves
+      const wakeLater = (): void => void work(undefined).catch(onFailure)
       if (!afterCommit(transaction, wakeLater)) await work(undefined)
     },
     isLapseDue() {
