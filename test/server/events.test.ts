@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { eventSchema } from '../../src/events/index.ts'
+import { createSchemaValidator } from '../../src/platform/json-schema.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import { gated, startServer, token, tool, until } from './server-kit.ts'
 
@@ -146,7 +148,9 @@ test('WB142 messages that wait in the inbox are told to each stream that asks, u
   const messages = [message('k1', 'followUp', 'Then this.'), message('k2', 'steer', 'Not that.')]
   const told = (all: readonly Frame[] = []) =>
     all.flatMap(({ event, data }) => (event === 'inbox' ? [data.message] : []))
-  expect(told(await begun)).toEqual(messages)
+  const early = await begun
+  expect(told(early)).toEqual(messages)
+  expect(early.map(({ data }) => createSchemaValidator(eventSchema)(data))).toEqual([undefined, undefined])
   expect(told(await read(`after=${head}&inbox=true`, isLastMessage))).toEqual(messages)
   const [{ callId, digest }] = (await send('GET', '/v1/pending?session=s')).body.pending
   await send('POST', `/v1/sessions/s/answers/${callId}`, { decision: 'allow', digest })
