@@ -212,7 +212,13 @@ export function createSessionModel(
   function restart(): void {
     stop()
     fold = createSessionFold()
-    cell.change({ isLoading: true, items: [], view: fold.view })
+    accepted.clear()
+    cell.change({
+      isLoading: true,
+      items: [],
+      view: fold.view,
+      sending: cell.state.sending.filter((one) => !one.isAccepted),
+    })
     start()
   }
 
