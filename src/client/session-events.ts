@@ -18,18 +18,21 @@ export interface RemoteEventsOptions extends FollowOptions {
   readonly types?: readonly LogEntry['type'][]
   /** The events of sub-agents too. */
   readonly children?: boolean
+  /** Messages that no run has accepted yet too, each until an entry has its `clientKey`. */
+  readonly inbox?: boolean
 }
 
 /** The events of a session. However often the connection is lost, each entry comes once and in its order. */
 export function sessionEvents(
   connection: Connection,
   path: string,
-  { after = 0, deltas, types, children, ...options }: RemoteEventsOptions,
+  { after = 0, deltas, types, children, inbox, ...options }: RemoteEventsOptions,
 ): AsyncGenerator<RemoteEvent, void, undefined> {
   const own = new Place(after, types !== undefined)
   const places = new Map<string, Place>()
   const read = ({ event, data }: ServerSentEvent): RemoteEvent | undefined => {
     if (event === 'entry' || event === 'delta' || event === 'gap') return own.next(parsed(data))
+    if (event === 'inbox') return parsed(data)
     if (event === 'child') return readChild(parsed(data))
     if (event === 'failed')
       throw broken(`The server could not read on: ${String(parsed<{ error: unknown }>(data).error)}`)
@@ -41,7 +44,7 @@ export function sessionEvents(
     const event = place.next(data)
     return event && { durable: false, type: 'child', child: { id, depth }, event }
   }
-  const query = () => ({ after: own.last, deltas, types: types?.join(), children })
+  const query = () => ({ after: own.last, deltas, types: types?.join(), children, inbox })
   return follow(connection, { path, query, read, ...options })
 }
 

@@ -1,10 +1,10 @@
-import type { LogEntry } from '../core/log.ts'
+import type { InboxItem, LogEntry } from '../core/log.ts'
 import { type ChildEvent, type DurableEvent, durable, type ProvisionalEvent } from './events.ts'
 import type { LiveFeed, SnapshotEvent } from './live-feed.ts'
 import { replacesReply } from './replaces-reply.ts'
 
 /** What a reader of a session gets. */
-export type SessionEvent = DurableEvent | StreamedEvent
+export type SessionEvent = DurableEvent | StreamedEvent | InboxEvent
 
 /** An event of a sub-agent's session, for a reader of its parent. */
 export interface ChildSessionEvent {
@@ -29,6 +29,14 @@ export interface GapEvent {
 const maxWaiting = 1000
 /** Nor do more characters of streamed events. */
 const maxCharacters = 1024 * 1024
+
+/** A message that waits in the inbox of the store. It does until an entry has its `clientKey`. */
+export interface InboxEvent {
+  readonly durable: false
+  readonly type: 'inbox'
+  readonly after: number
+  readonly message: Pick<InboxItem, 'clientKey' | 'mode' | 'content' | 'meta'>
+}
 
 /** The events that wait for their reader: entries in their order, each once, and what a run streams between them. */
 export class EventQueue {
@@ -82,6 +90,17 @@ export class EventQueue {
       if (replacesReply(entry)) this.#replacedTo = entry.seq
     }
     this.#flushHeld()
+    this.#wakeReader()
+  }
+
+  /** Adds messages that wait in the inbox of the store. */
+  addInbox(inbox: readonly InboxItem[]): void {
+    for (const { clientKey, mode, content, meta } of inbox) {
+      // Answers and requests to stop are no part of the conversation.
+      if (mode === 'answer' || mode === 'stop') continue
+      const message = { clientKey, mode, content, ...(meta && { meta }) }
+      this.#waiting.push({ durable: false, type: 'inbox', after: this.last, message })
+    }
     this.#wakeReader()
   }
 
@@ -166,7 +185,7 @@ export class EventQueue {
 }
 
 function sizeOf(event: SessionEvent): number {
-  if (event.durable) return 0
+  if (event.durable || event.type === 'inbox') return 0
   if ('delta' in event) return event.delta.length
   return 'text' in event ? event.text.length : 0
 }

@@ -62,7 +62,7 @@ export function eventFrames(
         const { done, value: event } = await events.next()
         if (done) return { done, value: undefined }
         if (event.durable) onEntry?.(event.seq)
-        const isWanted = event.durable ? !types || types.includes(event.entry.type) : deltas
+        const isWanted = event.durable ? !types || types.includes(event.entry.type) : deltas || event.type === 'inbox'
         if (isWanted) return { done: false, value: frameOf(event) }
       }
     },
@@ -82,7 +82,7 @@ export function eventFrames(
 
 function frameOf(event: SessionEvent): SseFrame {
   if (event.durable) return { id: event.seq, event: 'entry', data: event }
-  return { event: event.type === 'gap' ? 'gap' : 'delta', data: event }
+  return { event: event.type === 'gap' || event.type === 'inbox' ? event.type : 'delta', data: event }
 }
 
 /** The number of the last entry that the client has. A browser that connects again sends it in the header. */

@@ -15,6 +15,8 @@ export interface ReadEventsOptions {
   readonly signal?: AbortSignal
   /** Joins runs of other processes, such as `joinLocalRuns` of `libero/rpc`. Default: only their entries come. */
   readonly join?: JoinRun
+  /** The messages that wait in the inbox of the store come too, as events `inbox`. Default false. */
+  readonly inbox?: boolean
 }
 
 /**
@@ -25,12 +27,12 @@ export interface ReadEventsOptions {
 export function readEvents(
   store: SessionStore,
   sessionId: string,
-  { after = 0, signal, join }: ReadEventsOptions = {},
+  { after = 0, signal, join, inbox = false }: ReadEventsOptions = {},
 ): AsyncGenerator<SessionEvent, void, undefined> {
   if (!Number.isSafeInteger(after) || after < 0)
     throw new TypeError(`readEvents: after must be the number of a log entry, 0 for none, got ${String(after)}`)
   const stop = new AbortController()
-  return endAtOnce(read({ store, sessionId, after, join, stop, until: signal }), () => stop.abort())
+  return endAtOnce(read({ store, sessionId, after, join, inbox, stop, until: signal }), () => stop.abort())
 }
 
 interface Reading {
@@ -38,6 +40,7 @@ interface Reading {
   readonly sessionId: string
   readonly after: number
   readonly join: JoinRun | undefined
+  readonly inbox: boolean
   /** Aborted when the reading ends. */
   readonly stop: AbortController
   readonly until: AbortSignal | undefined
@@ -70,7 +73,7 @@ export function beyondHead({ id, head }: Pick<SessionSummary, 'id' | 'head'>, af
 }
 
 async function* follow(
-  { store, sessionId, after, join, stop }: Reading,
+  { store, sessionId, after, join, inbox: withInbox, stop }: Reading,
   isHeld: boolean,
 ): AsyncGenerator<SessionEvent, void, undefined> {
   const { signal } = stop
@@ -82,8 +85,12 @@ async function* follow(
   const readPage = (): Promise<readonly LogEntry[]> =>
     orAborted(store.read(sessionId, { after: queue.last, limit: pageSize }), signal)
 
+  /** A run of this process brings the entry of a message before the store, whose inbox was read earlier. */
+  const accepted = new Set<string | undefined>()
+
   function take(entries: readonly LogEntry[]): void {
     queue.add(entries)
+    if (withInbox) for (const entry of entries) if ('clientKey' in entry) accepted.add(entry.clientKey)
     elsewhere?.note(entries)
   }
 
@@ -107,8 +114,9 @@ async function* follow(
       await queue.drained()
     }
     elsewhere?.start()
-    for await (const { entries } of store.watch(sessionId, { after: queue.last, signal })) {
+    for await (const { entries, inbox } of store.watch(sessionId, { after: queue.last, signal })) {
       take(entries)
+      if (withInbox) queue.addInbox(inbox.filter(({ clientKey }) => !accepted.has(clientKey)))
       await queue.drained()
     }
     if (!signal.aborted)

@@ -25,7 +25,7 @@ import type {
   ToolResultBlock,
   TurnUsage,
 } from '../core/turn.ts'
-import type { GapEvent } from './event-queue.ts'
+import type { GapEvent, InboxEvent } from './event-queue.ts'
 import { type ChildEvent, type DurableEvent, eventVersion, type Provisional, type ProvisionalEvent } from './events.ts'
 import type { SnapshotEvent } from './live-feed.ts'
 
@@ -207,7 +207,7 @@ export const eventSchema: JsonSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: `urn:libero:event:${eventVersion}`,
   title: 'Libero event',
-  anyOf: ['durable', 'provisional', 'child', 'snapshot', 'gap'].map(ref),
+  anyOf: ['durable', 'provisional', 'child', 'snapshot', 'gap', 'inbox'].map(ref),
   $defs: {
     durable: object<DurableEvent>({ durable: only(true), seq: ordinal, entry: ref('entry') }),
     provisional: anyOf(provisional.names),
@@ -230,6 +230,12 @@ export const eventSchema: JsonSchema = {
       }),
     }),
     gap: object<GapEvent>({ durable: only(false), type: only('gap'), after: index, lost: ordinal }),
+    inbox: object<InboxEvent>({
+      durable: only(false),
+      type: only('inbox'),
+      after: index,
+      message: object<InboxEvent['message']>({ clientKey: text, mode: ref('mode'), content: blocks }, { meta: record }),
+    }),
     ...provisional.defs,
 
     entry: anyOf([...entries.names, 'entry_of_a_later_version']),

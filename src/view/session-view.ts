@@ -128,7 +128,7 @@ export function foldEvent(view: SessionView, event: AgentEvent | SessionEvent | 
   if (event.durable) return foldOwn(view, event)
   if (event.type === 'child') return foldChild(view, event)
   if (event.type === 'snapshot') return foldSnapshot(view, event)
-  return event.type === 'gap' ? view : foldOwn(view, event)
+  return event.type === 'gap' || event.type === 'inbox' ? view : foldOwn(view, event)
 }
 
 /** As `foldEvent`, for a listener that joined late or missed entries: the view goes on without them. */

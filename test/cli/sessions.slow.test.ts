@@ -261,6 +261,18 @@ describe('libero sessions show', () => {
     const wrong = await desk.libero(['show', `${id.slice(0, -1)}`.replace(/^./, 'x')])
     expect(wrong.err).toContain(`(did you mean ${id}?)`)
   })
+
+  test('prints the messages that wait with a call, and what the session needs', async () => {
+    const desk = openHome()
+    const id = await waiting(desk)
+    const content = [{ type: 'text' as const, text: 'And then\u202e go on' }]
+    await desk.with((store) => store.send(id, { clientKey: 'k', mode: 'followUp', content }))
+    const { out, err } = await desk.libero(['show', id])
+    expect(out).toContain('\nSent: read when the run goes on\nAnd then\\u202e go on\n')
+    expect(err).toBe(`It waits for you: libero sessions answer ${id}\n`)
+    expect(JSON.parse((await desk.libero(['show', id, '--json'])).out).waiting).toMatchObject([{ content }])
+    expect((await desk.libero([])).out).toContain('waits for you')
+  })
 })
 
 describe('libero sessions answer', () => {

@@ -74,7 +74,7 @@ async function read(): Promise<void> {
   for await (const event of readEvents(store, 's', { join: joinLocalRuns({ folder: offers }) })) {
     if (event.durable) got.entries.push(event.seq)
     else if (event.type === 'gap') got.lost += event.lost
-    else if (event.type !== 'snapshot') {
+    else if (event.type !== 'snapshot' && event.type !== 'inbox') {
       got.streamed++
       got.lastNumber = event.n
     }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { eventSchema } from '../../src/events/index.ts'
+import { createSchemaValidator } from '../../src/platform/json-schema.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import { gated, startServer, token, tool, until } from './server-kit.ts'
 
@@ -123,6 +125,40 @@ test('SV80 a session that is deleted ends its streams with the reason', async ()
   const following = frames(await server.fetch(get('/v1/sessions/s/events')), ({ event }) => event === 'failed')
   await send('DELETE', '/v1/sessions/s')
   expect((await following).at(-1)?.event).toBe('failed')
+})
+
+test('WB142 messages that wait in the inbox are told to each stream that asks, until their entry comes', async () => {
+  const { server, send, store } = await startServer({
+    provider: () => scripted([call('c1', 'save')], 'Done.', 'Then this.'),
+    tools: { save: tool('save', { gated: true }) },
+  })
+  await send('POST', '/v1/sessions', { id: 's', message: 'Go.' })
+  await until(async () => (await store.find('s'))?.status === 'waiting' && !(await store.find('s'))?.isHeld)
+  const { head } = (await store.find('s'))!
+  const read = async (path: string, isLast: (frame: Frame) => boolean) =>
+    frames(await server.fetch(get(`/v1/sessions/s/events?${path}`)), isLast)
+  const isLastMessage = ({ data }: Frame): boolean => data.message?.clientKey === 'k2'
+  const whole = [read(`after=${head}&inbox=true`, isEnd), read(`after=${head}`, isEnd)]
+  const begun = read(`after=${head}&inbox=true&deltas=false&types=run_ended`, isLastMessage)
+  await send('POST', '/v1/sessions/s/messages', { content: 'Then this.' }, { 'idempotency-key': 'k1' })
+  await store.send('s', { clientKey: 'stop', mode: 'stop', content: [] })
+  await store.send('s', { clientKey: 'k2', mode: 'steer', content: [{ type: 'text', text: 'Not that.' }] })
+  const message = (clientKey: string, mode: string, text: string) =>
+    expect.objectContaining({ clientKey, mode, content: [{ type: 'text', text }] })
+  const messages = [message('k1', 'followUp', 'Then this.'), message('k2', 'steer', 'Not that.')]
+  const told = (all: readonly Frame[] = []) =>
+    all.flatMap(({ event, data }) => (event === 'inbox' ? [data.message] : []))
+  const early = await begun
+  expect(told(early)).toEqual(messages)
+  expect(early.map(({ data }) => createSchemaValidator(eventSchema)(data))).toEqual([undefined, undefined])
+  expect(told(await read(`after=${head}&inbox=true`, isLastMessage))).toEqual(messages)
+  const [{ callId, digest }] = (await send('GET', '/v1/pending?session=s')).body.pending
+  await send('POST', `/v1/sessions/s/answers/${callId}`, { decision: 'allow', digest })
+  const [asking, other] = await Promise.all(whole)
+  expect([told(asking), told(other)]).toEqual([messages, []])
+  const accepted = asking!.flatMap(({ data }) => data.entry?.clientKey ?? [])
+  expect(accepted).toEqual(expect.arrayContaining(['k1', 'k2']))
+  expect(told(await read('inbox=true', ({ id }) => id === asking!.at(-1)!.id))).toEqual([])
 })
 
 test('WB14 more changes than one page of the store are all told', async () => {

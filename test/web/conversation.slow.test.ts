@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadSession } from '../../src/index.ts'
 import { createWikitextRenderer } from '../../src/plugins/index.ts'
@@ -185,6 +186,37 @@ inBrowser('the conversation', (browser) => {
     await page.getByRole('button', { name: /done save/ }).click()
     await page.getByText(/allowed by/).waitFor()
     expect(await card.count()).toBe(0)
+    await until(async () => (await served.store.find('s'))?.status === 'idle')
+  })
+
+  test('WB142 a message that waits for the run is in all tabs, after a reload too, and is taken back from any', async () => {
+    const { model, ...served } = await serveLed({ tools: { save: tool('save', { gated: true }) } })
+    await served.send('POST', '/v1/sessions', { id: 's' })
+    const first = await openSession(browser(), served, 's')
+    const second = await openSession(browser(), served, 's')
+    await write(first, 'Save it')
+    model.reply('I save it.', [call('c1', 'save', { path: 'notes.txt' })])
+    const card = second.getByRole('region', { name: /save/ })
+    await card.waitFor()
+    await until(async () => !(await served.store.find('s'))?.isHeld)
+    const row = (page: Page, words: string) => page.locator('.is-queued', { hasText: words })
+    await write(first, 'And then go on')
+    await row(second, 'And then go on').getByText('sent: read when the run goes on').waitFor()
+    await first.reload()
+    await row(first, 'And then go on').getByText('sent: read when the run goes on').waitFor()
+    await served.store.send('s', { clientKey: 'k', mode: 'followUp', content: [text('From elsewhere')] })
+    for (const page of [first, second]) await row(page, 'From elsewhere').waitFor()
+    await row(second, 'And then go on').getByRole('button', { name: 'Take back' }).click()
+    for (const page of [first, second]) await row(page, 'And then go on').waitFor({ state: 'detached' })
+    model.reply('Saved.')
+    await card.getByRole('button', { name: 'Allow once' }).click()
+    model.reply('Gone on.')
+    for (const page of [first, second]) {
+      await page.getByRole('feed').getByText('Gone on.').waitFor()
+      expect(await page.getByText('From elsewhere').count()).toBe(1)
+      expect(await page.locator('.is-queued').count()).toBe(0)
+      expect(await page.getByText('And then go on').count()).toBe(0)
+    }
     await until(async () => (await served.store.find('s'))?.status === 'idle')
   })
 

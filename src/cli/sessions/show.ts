@@ -1,4 +1,6 @@
+import { textOf } from '../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
+import { inboxOf } from '../../sessions/pending.ts'
 import { formatDate } from '../../tui/rows/format.ts'
 import { createPaint, hasColours, type Paint } from '../../tui/terminal/paint.ts'
 import { exitCodes } from '../cli-error.ts'
@@ -27,11 +29,13 @@ export async function show(
   io: Io,
 ): Promise<number> {
   const idOrPrefix = requireSessionId(words, 'show')
-  const transcript = await withStore(io, async (store) =>
-    readTranscriptView(store, await findSession(store, idOrPrefix)),
-  )
+  const { transcript, waiting } = await withStore(io, async (store) => {
+    const transcript = await readTranscriptView(store, await findSession(store, idOrPrefix))
+    const inbox = await inboxOf(store, transcript.id, transcript.head)
+    return { transcript, waiting: inbox.filter(({ mode }) => mode !== 'answer' && mode !== 'stop') }
+  })
   if (values.json) {
-    io.out(jsonText(transcript))
+    io.out(jsonText({ ...transcript, ...(waiting.length > 0 && { waiting }) }))
     return exitCodes.done
   }
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
@@ -40,6 +44,8 @@ export async function show(
   for (const [name, value] of headerRows(transcript))
     io.out(paint.dim(`${`${name}:`.padEnd(12)} ${fullyVisible(value)}`))
   for (const line of await transcriptLines(transcript, { paint, lines })) io.out(line)
+  for (const { content } of waiting)
+    io.out(`\n${paint.yellow('Sent: read when the run goes on')}\n${visibleText(textOf({ role: 'user', content }))}`)
   const next = nextStep(transcript)
   if (next !== undefined) io.err(next)
   return exitCodes.done
@@ -49,7 +55,8 @@ function nextStep({ id, status, attention, isHeld }: TranscriptView): string | u
   const name = fullyVisible(id)
   if (isHeld) return undefined
   if (attention === 'answered') return `It was answered; continue with: libero sessions resume ${name}`
-  if (attention === 'mail') return `A message waits; continue with: libero sessions resume ${name}`
+  if (attention === 'mail' && status !== 'waiting')
+    return `A message waits; continue with: libero sessions resume ${name}`
   if (status === 'waiting') return `It waits for you: libero sessions answer ${name}`
   return status === 'parked' ? `libero sessions resume ${name} --unpark tries it again` : undefined
 }

@@ -6,7 +6,7 @@ type Shown = Pick<SessionSummary, 'status' | 'attention' | 'isHeld' | 'turns'>
 export function statusLabel({ status, attention, isHeld, turns }: Shown): string {
   if (isHeld && (status === 'working' || status === 'waiting')) return 'working elsewhere'
   if (attention === 'answered') return 'answered, resume it'
-  if (attention === 'mail') return 'has messages, resume it'
+  if (attention === 'mail' && status !== 'waiting') return 'has messages, resume it'
   if (status === 'waiting') return 'waits for you'
   return status === 'idle' && turns === 0 ? 'empty' : status
 }

@@ -24,12 +24,13 @@ export const eventRoutes: readonly Route[] = [
       deltas: { type: 'boolean', description: 'Default true: what a run streams comes too' },
       types: { type: 'string', description: 'Only entries of these types, with commas between them' },
       children: { type: 'boolean', description: 'The events of sub-agents too, as events "child"' },
+      inbox: { type: 'boolean', description: 'Messages that wait in the inbox of the store too, as events "inbox"' },
       limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'Of a page; default 500' },
     },
     headers: { 'Last-Event-ID': 'The last entry that the client has, as a browser sends it when it comes back' },
     answers: {
       200: {
-        description: 'entry (with id), delta, gap, child, beat with head; for JSON `events` and `head`',
+        description: 'entry (with id), delta, gap, inbox, child, beat with head; for JSON `events` and `head`',
         type: 'text/event-stream',
         schema: eventSchemaRef,
         others: { 'application/json': eventPageSchema },
@@ -79,6 +80,7 @@ async function sessionEvents({ params, query, request, names, server }: Call): P
     ...(options.join && { join: options.join }),
     ...(types && { types }),
     deltas: query.deltas !== false,
+    inbox: query.inbox === true,
     onEntry: (seq: number) => {
       head = Math.max(head, seq)
     },

@@ -2,6 +2,7 @@ import {
   type LogEntry,
   type RemoteClient,
   type RemoteContent,
+  type RemoteEvent,
   RemoteProblem,
   type RemoteSession,
   type SessionView,
@@ -60,6 +61,8 @@ export interface SessionState {
   readonly problem?: unknown
 }
 
+type InboxMessage = Extract<RemoteEvent, { type: 'inbox' }>['message']
+
 interface SessionModelOptions {
   /** Calls back before the next picture is drawn. */
   readonly nextFrame: (callback: () => void) => void
@@ -83,6 +86,8 @@ export function createSessionModel(
   /** Something was streamed since the last reply. */
   let hasHeard = false
   let isWithoutDeltas = false
+  /** Messages that were accepted while this page listened, some of them taken back since. */
+  const accepted = new Set<string | undefined>()
   const cell = new Cell<SessionState>({
     view: fold.view,
     items: [],
@@ -110,7 +115,7 @@ export function createSessionModel(
     const view = past ?? fold.view
     const { state } = cell
     const items = itemsOf(view.rows, state.items.length > 0 ? { rows: state.view.rows, items: state.items } : undefined)
-    const sending = withoutArrived(state.sending, view)
+    const sending = withoutArrived(state.sending, view, accepted)
     for (const one of state.sending) if (!sending.includes(one)) outbox.remove(one.key)
     const sentFrom = items === state.items ? state.sentFrom : summarisedTo(view)
     cell.set({
@@ -128,8 +133,9 @@ export function createSessionModel(
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
-    for await (const event of client.events(id, { after: fold.view.head, children: true, signal })) {
+    for await (const event of client.events(id, { after: fold.view.head, children: true, inbox: true, signal })) {
       if (event.durable) hearEntry(event.entry)
+      else if (event.type === 'inbox') hearMessage(event.message)
       else if (event.type !== 'child') {
         hasHeard = true
         isWithoutDeltas = false
@@ -139,7 +145,14 @@ export function createSessionModel(
     }
   }
 
+  /** The server has a message of this or another tab. */
+  function hearMessage({ clientKey: key, content }: InboxMessage): void {
+    outbox.remove(key)
+    cell.change({ sending: [...othersThan(key), { key, content: content as RemoteContent, isAccepted: true }] })
+  }
+
   function hearEntry(entry: LogEntry): void {
+    if ('clientKey' in entry) accepted.add(entry.clientKey)
     if (entry.type === 'turn' && entry.turn.role === 'assistant') {
       isWithoutDeltas ||= !hasHeard
       hasHeard = false
@@ -199,7 +212,13 @@ export function createSessionModel(
   function restart(): void {
     stop()
     fold = createSessionFold()
-    cell.change({ isLoading: true, items: [], view: fold.view })
+    accepted.clear()
+    cell.change({
+      isLoading: true,
+      items: [],
+      view: fold.view,
+      sending: cell.state.sending.filter((one) => !one.isAccepted),
+    })
     start()
   }
 
@@ -311,9 +330,13 @@ function summarisedTo({ rows }: SessionView): number {
   return 0
 }
 
-function withoutArrived(sending: readonly OutboxMessage[], { queue, rows }: SessionView): readonly OutboxMessage[] {
+function withoutArrived(
+  sending: readonly OutboxMessage[],
+  { queue, rows }: SessionView,
+  accepted: ReadonlySet<string | undefined>,
+): readonly OutboxMessage[] {
   if (sending.length === 0) return sending
-  const arrived = new Set(queue.map(({ clientKey }) => clientKey))
+  const arrived = new Set([...accepted, ...queue.map(({ clientKey }) => clientKey)])
   for (let at = rows.length - 1; at >= Math.max(0, rows.length - 200); at--) {
     const row = rows.at(at)!
     if (row.kind === 'message' && row.clientKey !== undefined) arrived.add(row.clientKey)

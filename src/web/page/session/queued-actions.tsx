@@ -4,11 +4,13 @@ import { useAction } from '../parts/use-action.ts'
 import { useSessionScreen } from './session-context.ts'
 
 export interface QueuedActionsProps {
-  readonly message: QueuedMessage
+  readonly message: Pick<QueuedMessage, 'clientKey'> & Partial<Pick<QueuedMessage, 'mode'>>
+  /** What the page says of it. */
+  readonly words?: string
 }
 
 /** What can be done with a message that the model has not got yet. */
-export function QueuedActions({ message: { clientKey, mode } }: QueuedActionsProps) {
+export function QueuedActions({ message: { clientKey, mode }, words }: QueuedActionsProps) {
   const { client } = usePage()
   const { session, compose } = useSessionScreen()
   const { isBusy, problem, run } = useAction()
@@ -18,7 +20,7 @@ export function QueuedActions({ message: { clientKey, mode } }: QueuedActionsPro
   const edit = (): Promise<boolean> => run(async () => compose((await takenBack()).content))
   return (
     <>
-      <span class="facts">{mode === 'steer' ? 'comes before the next step' : 'queued'}</span>
+      <span class="facts">{words ?? (mode === 'steer' ? 'comes before the next step' : 'queued')}</span>
       <button type="button" class="quiet" disabled={isBusy} onClick={edit}>
         Edit
       </button>

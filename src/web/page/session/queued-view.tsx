@@ -1,3 +1,4 @@
+import { useModel } from '../model/model.ts'
 import type { OutboxMessage } from '../model/outbox.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { MessageContent } from './message-view.tsx'
@@ -24,11 +25,15 @@ export function QueuedView({ item }: { readonly item: TailItem }) {
   )
 }
 
+const sent = 'sent: read when the run goes on'
+
 /** A message that the log does not have yet. One that could not be sent keeps its text. */
 function SendingActions({ message: { key, content, problem, isAccepted } }: { readonly message: OutboxMessage }) {
   const { session, compose } = useSessionScreen()
-  if (problem === undefined)
-    return <span class="facts">{isAccepted ? 'sent: read when the run goes on' : 'sending'}</span>
+  const isWaiting = useModel(session, ({ view }) => view.status === 'waiting')
+  // Before any other run it is accepted at once.
+  if (isAccepted && isWaiting) return <QueuedActions message={{ clientKey: key }} words={sent} />
+  if (problem === undefined) return <span class="facts">{isAccepted ? sent : 'sending'}</span>
   return (
     <>
       <span class="bad" role="alert">{`Not sent: ${problem}`}</span>
