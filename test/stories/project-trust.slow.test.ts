@@ -255,7 +255,7 @@ describe('what counts as a project', () => {
     await mkdir(join(root, '.libero'))
     expect((await enter('decline')).state).toBe('declined')
     expect(asked[0]?.payload).toMatchObject({ kind: 'trustProject', path: root })
-    expect(asked[0]?.payload.summary).toContain('.libero folder is empty')
+    expect(asked[0]?.payload.summary).toContain('nothing yet: it has no instructions')
   })
 
   test('a linked .libero is followed inside the project and refused with a notice outside of it', async () => {

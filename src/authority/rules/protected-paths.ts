@@ -176,7 +176,7 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
   [within(packages, 'config', 'config.toml', 'credentials', 'credentials.toml'), '.cargo'],
   [within(packages, 'releases', 'plugins'), '.yarn'],
   [{ ...packages, isFile: false }, '.pip'],
-  [{ ...startUp, isFile: false }, '.mise', '.shadowenv.d'],
+  [{ ...startUp, isFile: false }, '.mise', '.direnv', '.shadowenv.d'],
   [packages, '.pnpmfile.mjs', '.iex.exs', '.byebugrc', '.rdebugrc', '.octaverc'],
   [{ write: 'git runs what is in it' }, '.husky'],
   [{ write: 'git runs what is in it', isFile: true }, '.pre-commit-config.yaml', 'lefthook.yml', '.lefthook.yml'],
