@@ -18,7 +18,7 @@ import {
   type ModelEvent,
   type ModelReply,
   type ModelRequest,
-  shownName,
+  nameForModel,
 } from './provider.ts'
 import { CallIds, normalizeReply, type Reply } from './reply.ts'
 import type { OpenReply, Run } from './run.ts'
@@ -207,7 +207,7 @@ function handleEvent(
       const callId = draft.ids.begin(event.id)
       draft.addCall(callId, event.name)
       if (!hooks.has('stream:tool:start')) return
-      const displayName = shownName(run.provider, event.name)
+      const displayName = nameForModel(run.provider, event.name)
       const tool = run.tools.get(event.name)
       const origin = tool && { origin: originOf(tool) }
       return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName, ...origin })

@@ -1,4 +1,4 @@
-import { isLeaving, isThenable, orCancelled, stoppedWaiting } from './cancellation.ts'
+import { isLeaving, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -162,7 +162,7 @@ async function outcomeOf(
     // The loss of the lease cancels the run, but it is an error, not an abort.
     if (isCancelled && reason instanceof LeaseLostError)
       return { status: 'error', stopReason: 'error', failure: reason }
-    const failure = error === stoppedWaiting ? new AgentAbortedError('The run was aborted') : error
+    const failure = error === waitCancelled ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
@@ -182,7 +182,7 @@ async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
 function isOverBudget({ cancellation }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
   return (
-    (error === stoppedWaiting || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
+    (error === waitCancelled || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
   )
 }
 

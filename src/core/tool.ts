@@ -113,7 +113,7 @@ export interface ToolContext {
   /** Absent if there is no person to ask. */
   readonly interact?: Interact
   readonly progress: (text: string) => void
-  /** Sets a function that returns the output so far. The model reads it if the call is stopped before its end. */
+  /** Sets a function that returns the output so far. If the call is stopped before its end, the function is called, and the model reads what it returns. */
   readonly ifInterrupted?: (read: () => string) => void
   /** Runs another tool through the same gates and hooks. */
   readonly call: (
@@ -150,7 +150,7 @@ export interface FileTouch {
 export interface TouchedFile extends FileTouch {
   /** `FileInfo.key`. */
   readonly key: string
-  /** Of the whole file, after the call. */
+  /** Identifies the content of the whole file after the call: its SHA-256 or, for a very large file, `stamp …`. */
   readonly digest: string
   /** The part that was read; equal texts mean equal parts. */
   readonly slice?: string
