@@ -47,7 +47,7 @@ export interface Approval {
   readonly where?: 'outside'
   /** The decision about each edit of the call, if some were denied. */
   readonly edits?: readonly EditDecision[]
-  /** With the scope `project`: the rule that the person keeps, such as `shell:git commit *`. Absent: calls with the same approval key are covered. */
+  /** With the scope `project`: the rule that the person keeps, such as `shell:git commit *`. Absent: the calls that the chosen option covers are kept. */
   readonly rule?: string
   /** The signature of the answer (a message authentication code), by the key that the request wanted. */
   readonly mac?: string

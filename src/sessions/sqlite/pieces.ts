@@ -24,7 +24,7 @@ export async function readInPieces(read: Read, id: string, range: EntryRange): P
   return isRead ? entries : []
 }
 
-/** Reads what the first append of a fork needs of the session that is forked. Undefined if that has fewer than `head` entries. */
+/** Reads what the first append of a fork needs of the session that is forked. Undefined if that session has fewer than `head` entries. */
 export async function readForkBase(read: Read, id: string, head: number): Promise<ForkBase | undefined> {
   let key = 0
   let summary: StoredSummary = emptySummary

@@ -159,7 +159,7 @@ class Repairs {
     return seq
   }
 
-  /** Returns how many entries a session shares with the one it was forked from, as far as they were found. */
+  /** Returns how many entries a session shares with the session from which it was forked, as far as these entries were found. */
   #shareWithBase({ key, base, base_head, base_sum }: SessionClaim): number {
     const isIntact = base !== null && base_head !== null && base_sum === baseSum(key, base, base_head)
     const shared = isIntact ? Math.min(base_head, this.repair(base)) : 0
