@@ -53,10 +53,7 @@ interface StepOutcome {
   readonly suspendReason?: string
 }
 
-/**
- * Stands for the previous step when a run starts with a conversation that is empty or already answered: a follow-up may then be
- * delivered, as after a step in which the model was done.
- */
+/** Stands for the previous step when a run starts with a conversation that is empty or already answered: a follow-up may then be delivered, as after a step in which the model was done. */
 const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
 /** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, the step is only their results. */
@@ -75,10 +72,7 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   return { turnId, isModelDone: false }
 }
 
-/**
- * Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether the loop goes on: with another
- * step or, at the turn limit, by ending with `max_turns`.
- */
+/** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether the loop goes on. */
 async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
   // A message may still be on its way into the log. Its sender may rely on the delivery, so the run must not end without the message.
   if (isModelDone) await run.log.flushed()
@@ -87,14 +81,12 @@ async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): 
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // Handlers take time. Messages that were withdrawn meanwhile are dropped. Messages that arrived meanwhile are read only if the run
-  // would end here: otherwise they are delivered after the next step.
+  // Messages that were withdrawn while handlers ran are dropped. New ones are read only if the run would end here: else they wait for the next step.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
-  // At the turn limit no request follows: messages wait for the next run, where the notes would be out of date. `true` lets the loop
-  // end with `max_turns`.
+  // At the turn limit no request follows: messages wait for the next run, where notes would be out of date. `true` lets the loop end with `max_turns`.
   if (!isAtTurnLimit(run)) await deliverInbox(run, messages, notes)
   return true
 }

@@ -97,7 +97,7 @@ async function executePrepared(
   return stats
 }
 
-/** A run without a prompt answers a message of the session: the one that waits, else the last one. It takes over the `meta` of that message. */
+/** A run without a prompt answers a message of the session: the message that waits, else the last message. The run takes over the `meta` of that message. */
 function adoptMeta(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
@@ -106,10 +106,10 @@ function adoptMeta(run: Run): void {
   if (meta) run.facts = { ...facts, meta }
 }
 
-/** A run without a prompt continues the last run, unless that one is finished. */
+/** A run without a prompt continues the last run, unless the last run is finished. */
 function recordContinuedRun(run: Run): void {
   const last = run.log.transcript.runs.at(-1)
-  // No status: there is no earlier run. For one whose process died, crash recovery has logged the end.
+  // No status: there is no earlier run. If the process of the last run died, crash recovery has logged the end of that run.
   if (last?.status === undefined || last.status === 'completed' || last.status === 'aborted') return
   const { id: runId, trace, processId } = last
   const isFromElsewhere = processId !== run.session?.processId
