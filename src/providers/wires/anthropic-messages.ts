@@ -78,7 +78,7 @@ function thinkingAndOutputFields(request: ModelRequest): Fields {
   const traits = traitsOf(model)
   const forcedTool = typeof toolChoice === 'object' ? toolChoice.name : undefined
   const format = outputSchema && forcedTool === undefined && traits.structuredOutput && outputFormat(outputSchema)
-  // A model that is forced to call a tool must not think first; one that always thinks cannot be forced.
+  // A model that is forced to call a tool must not think first; a model that always thinks cannot be forced.
   const isForced = forcedTool !== undefined && traits.defaultThinking !== 'always'
   const choiceAndFormat = {
     ...(isForced && { tool_choice: { type: 'tool', name: forcedTool } }),
@@ -188,7 +188,7 @@ function writeResult(block: ToolResultBlock): object {
   return { ...result, content }
 }
 
-/** Adds a cache breakpoint to the last part that may have one; thinking may not. */
+/** Adds a cache breakpoint to the last part that may have a breakpoint: not to thinking. */
 function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   const last = items.at(-1) as { json: { content: { type: string }[] }; blockIndexes: readonly number[] } | undefined
   if (!last) return items

@@ -37,7 +37,7 @@ export async function readForkBase(read: Read, id: string, head: number): Promis
   return isRead && summary.head === head ? { baseKey: key, summaryAtFork: summary } : undefined
 }
 
-/** Calls `work` in one transaction after another until it returns true. Returns false if there is no such session, or no longer. */
+/** Calls `work` in one transaction after another until it returns true. Returns false if the session does not exist, or was deleted meanwhile. */
 async function eachPiece(
   read: Read,
   id: string,

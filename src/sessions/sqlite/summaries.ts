@@ -7,7 +7,7 @@ import type { LeaseLiveness } from './store-instances.ts'
 import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeText } from './stored-values.ts'
 
-/** For `listSessions`. */
+/** What `listSessions` needs to make summaries of rows. */
 export function rowReader(database: Statements, liveness: LeaseLiveness): RowReader<SessionRow> {
   return { columns: sessionColumns, summarize: (row) => summarize(database, liveness, row) }
 }
