@@ -220,7 +220,7 @@ const failClosed: FailureRule = (ctx, _, error) => {
   ctx.reason = `a gate failed: ${messageOf(error)}`
 }
 
-/** If the failed handler is the one that removes secrets, the output contains them: it must not be shown. */
+/** If the failed handler is the one that removes secrets, the output may contain them, so it must not be shown. */
 const withhold: FailureRule = (ctx, _, error) => {
   Object.defineProperty(ctx, 'isWithheld', { value: true })
   ctx.result = `Tool error: the output was withheld because a handler failed on it: ${messageOf(error)}`

@@ -31,7 +31,7 @@ export interface SessionSummary extends SessionDetails {
   readonly tags: readonly string[]
   readonly status: SessionStatus
   readonly attention?: Attention
-  /** A living process holds the lease of the session: it works on the session, or writes to it. */
+  /** A living process holds the lease of the session: that process works on the session, or writes to it. */
   readonly isHeld?: true
   /** When the first and the last entry were written. */
   readonly createdAt: number
