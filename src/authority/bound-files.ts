@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { digestOfFile } from '../platform/digest.ts'
+import { contentIdOf } from '../platform/digest.ts'
 import { plain, valuesOf } from '../shell/tables/program.ts'
 import { filesProgramReads } from './files-programs-read.ts'
 import type { JudgedCall } from './judged-call.ts'
@@ -39,7 +39,7 @@ export async function presentFiles(paths: readonly string[], workspace: Workspac
 export async function digestsOf(paths: readonly string[], { location }: Workspace): Promise<Record<string, string>> {
   const digests: [string, string][] = []
   for (const path of paths)
-    digests.push([path, location ? await withCommandFile(location, path, digestOfFile).catch(() => absent) : absent])
+    digests.push([path, location ? await withCommandFile(location, path, contentIdOf).catch(() => absent) : absent])
   return Object.fromEntries(digests) // a file may be called `__proto__`
 }
 

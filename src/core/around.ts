@@ -1,5 +1,5 @@
 import type { ToolOrigin } from './authority.ts'
-import { isThenable, stoppedWaiting } from './cancellation.ts'
+import { isThenable, waitCancelled } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
 import type { ModelRequest } from './provider.ts'
 import type { RunFacts } from './run.ts'
@@ -37,6 +37,7 @@ export type AroundKind = keyof AroundContexts
 export interface AroundModel {
   readonly run: RunFacts
   readonly turnId: string
+  /** The number of this model call in the run, from 1. */
   readonly turn: number
   readonly model: string
   readonly provider: string
@@ -51,6 +52,7 @@ export interface AroundModel {
 /** A tool call that is about to run. */
 export interface AroundTool extends ToolHookContext {
   readonly run: RunFacts
+  /** The number in the run, from 1, of the model call that asked for this call. */
   readonly turn: number
   /** 1, or more when the call begins again after a crash or a suspension. */
   readonly attempt: number
@@ -114,14 +116,14 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       if (isThenable(wait)) {
         failure = await rejectionOf(host.waitFor(wait))
         // A run is cancelled when it ends; the wrapper may still have work to do, such as sending a trace.
-        if (kind === 'run' && inner && failure?.error === stoppedWaiting) failure = await rejectionOf(wait)
+        if (kind === 'run' && inner && failure?.error === waitCancelled) failure = await rejectionOf(wait)
       }
     } catch (error) {
       failure = { error }
     }
     isOver = true
-    isStopped = failure?.error === stoppedWaiting
-    if (!inner) throw isStopped ? stoppedWaiting : neverStarted(kind, failure)
+    isStopped = failure?.error === waitCancelled
+    if (!inner) throw isStopped ? waitCancelled : neverStarted(kind, failure)
     const workFailure = await rejectionOf(inner)
     if (failure && !isStopped && failure.error !== workFailure?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)

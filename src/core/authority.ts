@@ -90,8 +90,8 @@ export interface ApprovalExtent {
   /** The decision about each edit of the call. Default: all are allowed. If one is denied, the approval counts once. */
   readonly edits?: readonly EditDecision[]
   /**
-   * With the scope `project`: keep this rule instead of what the choice covers, such as `shell:git commit *`. Offered where
-   * the choice has a `rule`; a rule that is not valid there keeps nothing.
+   * With the scope `project`: keep this rule, such as `shell:git commit *`, instead of the calls that the chosen option covers.
+   * Offered where the option has a `rule`; a rule that is not valid there keeps nothing.
    */
   readonly rule?: string
 }

@@ -120,7 +120,7 @@ export async function createChild(request: ChildRequest): Promise<Child> {
   }
 }
 
-/** Passes the context object itself to the parent, so that the parent's gate decides about the child's call. */
+/** Passes the context object itself to the parent, not a copy: the parent's gate decides about the child's call by writing into it. */
 function bubble(
   from: Hooks<HookContexts>,
   to: Hooks<HookContexts>,
@@ -139,14 +139,14 @@ function bubble(
 }
 
 /**
- * Answers the open calls in the sessions of children that these calls started. For calls that began earlier (their
- * process died, or they were suspended) and are now answered without running again: nothing will continue their children.
+ * Answers the open calls in the sessions of children that these calls started. For calls that began earlier (then their process
+ * died, or they were suspended) and are now answered without running again: nothing would continue their children.
  * The children's calls are answered first, so that a crash in between leaves no call without an answer.
  */
 export async function answerChildCalls(session: Session, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return
   for (const name of await session.childrenOf(...callIds)) {
-    const child = await session.child(name) // repairs what a crashed process left in it
+    const child = await session.child(name) // repairs what a crashed process left in the child
     const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
     await answerAllChildCalls(child)
     if (open.length > 0) await child.log.appendAll(open)

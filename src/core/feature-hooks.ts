@@ -37,6 +37,7 @@ interface ExtensionHooks {
 
 /** The part of a cached prompt that changed, and why. */
 export interface CacheBreak {
+  /** The number of this model call in the run, from 1. */
   readonly turn: number
   /** Prompts are cached in this order; segments before this one stay cached. */
   readonly segment: 'model' | 'tools' | 'system' | 'settings' | 'turns'

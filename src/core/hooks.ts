@@ -1,5 +1,5 @@
 import { type AroundHandler, type AroundKind, type AroundOutcomes, runWrapped, type Wrapped } from './around.ts'
-import { type Cancellation, isThenable, orCancelled, stoppedWaiting } from './cancellation.ts'
+import { type Cancellation, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
 import type { MaybePromise } from './waiting.ts'
@@ -70,7 +70,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     return this.#of(name).length > 0
   }
 
-  /** Tells the handlers. One that fails is reported and changes nothing. */
+  /** Tells the handlers. A handler that fails is reported and changes nothing. */
   tell<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): MaybePromise<void> {
     const list = this.#of(name)
     if (list.length > 0) return this.#fire(name, list, 0, ctx, undefined)
@@ -163,7 +163,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     before: object | undefined,
     onFailure: FailureRule | undefined,
   ): void {
-    const isAbandoned = error === stoppedWaiting
+    const isAbandoned = error === waitCancelled
     onFailure?.(ctx, before, isAbandoned ? new Error('the run was stopped') : error)
     if (!isAbandoned) this.#report(String(name), error)
   }
@@ -194,7 +194,7 @@ function failureRuleOf(name: string): FailureRule {
   return name.endsWith('tool:transform') ? withhold : restore
 }
 
-/** Lists are copied too: a handler may have changed one in place before it failed. */
+/** Lists are copied too: a handler may have changed a list in place before the handler failed. */
 function snapshot(ctx: object): object {
   const copy: Record<string, unknown> = { ...ctx }
   for (const key in copy) if (Array.isArray(copy[key])) copy[key] = [...copy[key]]
@@ -220,7 +220,7 @@ const failClosed: FailureRule = (ctx, _, error) => {
   ctx.reason = `a gate failed: ${messageOf(error)}`
 }
 
-/** The failed handler may have been the one that removes secrets, so the output must not be shown. */
+/** If the failed handler is the one that removes secrets, the output may contain them, so it must not be shown. */
 const withhold: FailureRule = (ctx, _, error) => {
   Object.defineProperty(ctx, 'isWithheld', { value: true })
   ctx.result = `Tool error: the output was withheld because a handler failed on it: ${messageOf(error)}`
@@ -231,7 +231,7 @@ const withhold: FailureRule = (ctx, _, error) => {
 export interface HookScope<HookMap> {
   hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>): Unhook
   hookAll(handlers: HandlerMap<HookMap> | undefined): void
-  /** For `run`, which has begun by then, use `host.hooks.around` in `warmup`. */
+  /** Not for `run`, which has begun by then: use `host.hooks.around` in `warmup`. */
   around<Kind extends 'model' | 'tool'>(kind: Kind, handler: AroundHandler<Kind>): Unhook
   dispose(): void
 }

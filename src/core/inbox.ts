@@ -7,7 +7,7 @@ import type { MaybePromise } from './waiting.ts'
 
 type InboxMessage = EntryOf<'input'>
 
-/** Messages that wait to be delivered before the next turn. They are log entries: an accepted message survives a crash. */
+/** The inbox of the log: accepted messages that wait to be delivered. They are log entries, so they survive a crash. */
 export class Inbox {
   readonly #log: Log
   readonly #session: Session | undefined
@@ -63,8 +63,8 @@ export class Inbox {
   }
 
   /**
-   * What to deliver after a step, without removing it: all steering. If there is none and the model is done, the oldest follow-up
-   * or prompt.
+   * The messages to deliver after a step: all steering or, if there is no steering and the model is done, the oldest follow-up or
+   * prompt. They stay in the inbox.
    */
   nextAfterStep({ isModelDone }: { readonly isModelDone: boolean }): readonly InboxMessage[] {
     const waiting = this.#log.deliverable

@@ -9,9 +9,9 @@ import type { SessionTurn, TurnUsage } from './turn.ts'
 import { countUsage, recordUsage } from './usage.ts'
 
 /**
- * Logs the text of an interrupted reply as a turn, marked as such. Unfinished calls and thinking are dropped. Its usage
- * is counted, estimated if the service did not report it. A process that leaves the run logs the usage only: the next one
- * asks the model again.
+ * Logs the text of an interrupted reply as a turn that is marked as interrupted. Unfinished calls and thinking are dropped. The
+ * usage of the reply is counted, and estimated if the service did not report it. A process that leaves the run logs the usage only:
+ * the next process asks the model again.
  */
 export async function logInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
   const { log, cancellation } = run

@@ -32,7 +32,7 @@ export type EntryBody =
     }
   /** What embedders and people set about the session. A detail that is absent stays as it was. */
   | ({ readonly type: 'details' } & SessionDetails)
-  /** An accepted message; a later `turn` delivers it. One with mode `stop` ends the run and is never delivered. */
+  /** An accepted message; a later `turn` delivers it. A message with mode `stop` ends the run and is never delivered. */
   | {
       readonly type: 'input'
       readonly mode: InputMode
@@ -42,7 +42,7 @@ export type EntryBody =
       readonly callId?: string
       readonly meta?: Meta
     }
-  /** The sender took a message back: `input` is the id of its entry. It has no effect after the turn that delivers it. */
+  /** The sender took a message back: `input` is the id of the message's entry. Has no effect after the turn that delivers the message. */
   | { readonly type: 'withdrawn'; readonly input: string }
   | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
   | {
@@ -161,7 +161,7 @@ export interface CallAnswer extends Pick<Approval, 'scope' | 'where' | 'edits' |
   readonly by?: string
 }
 
-/** `left`: the process stopped working on it without ending it, and another one may continue it. */
+/** `left`: the process stopped working on the run without ending it, and another process may continue the run. */
 export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended' | 'left'
 
 /** Why a call has the result it has. */
@@ -183,12 +183,12 @@ export type CallOutcome =
   | 'aborted'
   /** The user sent a message before the call started. */
   | 'skipped'
-  /** Another call of the same wave failed, and its tool cancels its siblings. */
+  /** Another call of the same wave failed, and the tool of that call has `cancelsSiblings`. */
   | 'cancelled'
-  /** The process ended, or left the run, while the call ran: its effects may or may not have happened. */
+  /** The call was interrupted: the process ended, or left the run, while the call ran. Its effects may or may not have happened. */
   | 'unknown'
 
-/** The key that an answer must be signed with: the one with this id, else the own key of the process that asked. */
+/** The key with which an answer must be signed: the key with this id, else the own key of the process that asked. */
 export interface WantedSignature {
   readonly keyId?: string
 }

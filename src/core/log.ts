@@ -20,14 +20,14 @@ interface LogOptions {
   readonly newId?: () => string
   /** Asks the store whether a message with this key is in the part of the log before the last checkpoint. */
   readonly isLogged?: (clientKey: string) => Promise<boolean>
-  /** Called after each commit with its entries. May return an entry to write next, before the appends that wait; checkpoints are written so. */
+  /** Called after each commit with the committed entries. May return an entry to write next, before the appends that wait: a checkpoint, for instance. */
   readonly entryAfter?: (written: readonly LogEntry[]) => EntryBody | undefined
 }
 
 /** What a log begins with. */
 export interface LogHistory {
   readonly entries: readonly LogEntry[]
-  /** For a log that is opened from a checkpoint: the transcript in it. `entries` are those with a number greater than `from`. */
+  /** For a log that is opened from a checkpoint: the transcript in the checkpoint. `entries` are those with a number greater than `from`. */
   readonly checkpoint?: { readonly transcript: Transcript; readonly from: number } | undefined
 }
 
@@ -144,7 +144,7 @@ export class Log {
     return [...this.#inputsBeingWritten.values()].some((input) => input.mode === mode)
   }
 
-  /** Adds entries that are already durable: history from a store, or entries of another writer. Listeners get those after `lastNotifiedSeq`. */
+  /** Adds entries that are already durable: history from a store, or entries of another writer. Listeners get the entries after `lastNotifiedSeq`. */
   addDurable(entries: readonly LogEntry[], lastNotifiedSeq = 0): void {
     for (const entry of entries) {
       if (entry.seq !== this.#head + 1)

@@ -21,7 +21,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   if (run.result.isDone) return completed(run) // an extension has set the result while the run started
   const isAnswerDue = transcript.turns.length > 0 && !transcript.isAnswered
   if (isAnswerDue) await deliverBeforeFirstReply(run)
-  else if (!(await deliverAfterStep(run, noStep))) return completed(run)
+  else if (!(await prepareNextStep(run, noStep))) return completed(run)
   let step: StepOutcome
   do {
     throwIfCancelled(run)
@@ -29,7 +29,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
     step = await takeStep(run)
     throwIfCancelled(run)
     if (step.suspendReason !== undefined) return { status: 'suspended', stopReason: step.suspendReason }
-  } while (await deliverAfterStep(run, step))
+  } while (await prepareNextStep(run, step))
   throwIfCancelled(run)
   return completed(run)
 }
@@ -53,10 +53,10 @@ interface StepOutcome {
   readonly suspendReason?: string
 }
 
-/** The step "before" a run whose conversation ends with an answer: as after a step in which the model was done, a follow-up may be delivered. */
+/** Stands for the previous step when a run starts with a conversation that is empty or already answered: a follow-up may then be delivered, as after a step in which the model was done. */
 const noStep: StepOutcome = { turnId: '', isModelDone: true }
 
-/** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */
+/** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, the step is only their results. */
 async function takeStep(run: Run): Promise<StepOutcome> {
   const turn = run.log.transcript.turnWithOpenCalls ?? (await askModel(run))
   const turnId = turn.id
@@ -72,21 +72,21 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   return { turnId, isModelDone: false }
 }
 
-/** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether to take another step. */
-async function deliverAfterStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
-  // The sender of a message that is still being written to the log may rely on its delivery: the run must not end without it.
+/** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether the loop goes on. */
+async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
+  // A message may still be on its way into the log. Its sender may rely on the delivery, so the run must not end without the message.
   if (isModelDone) await run.log.flushed()
   let messages = run.inbox.nextAfterStep({ isModelDone })
   const stop = isModelDone && messages.length === 0
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // Handlers take time: messages may have been withdrawn meanwhile. Messages that arrived count only if the run would end here.
+  // Messages that were withdrawn while handlers ran are dropped. New ones are read only if the run would end here: else they wait for the next step.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
-  // At the turn limit no request follows: messages wait for the next run, and the notes would be out of date there.
+  // At the turn limit no request follows: messages wait for the next run, where notes would be out of date. `true` lets the loop end with `max_turns`.
   if (!isAtTurnLimit(run)) await deliverInbox(run, messages, notes)
   return true
 }

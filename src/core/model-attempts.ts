@@ -18,7 +18,7 @@ import {
   type ModelEvent,
   type ModelReply,
   type ModelRequest,
-  shownName,
+  nameForModel,
 } from './provider.ts'
 import { CallIds, normalizeReply, type Reply } from './reply.ts'
 import type { OpenReply, Run } from './run.ts'
@@ -28,8 +28,8 @@ import { normalizeUsage, promptUsageOf, recordUsage } from './usage.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /**
- * The reply to a request. The service is asked once more if its reply is empty, and once more if the stream breaks off
- * in the middle of a reply: none of its calls has started by then.
+ * The reply to a request. The service is asked once more if its reply is empty, and once more if the stream breaks off in the
+ * middle of a reply. (No call of that reply has started by then.)
  */
 export async function requestReply(run: Run, request: ModelRequest, draft: Draft): Promise<Reply> {
   let wasEmpty = false
@@ -160,7 +160,7 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
         return event
       }
       const wait = handleEvent(run, event, draft, request.model)
-      if (wait) await wait // most deltas have no listener, or one that answers at once
+      if (wait) await wait // most deltas have no listener, or only listeners that answer at once
     }
   } finally {
     closeStream(events)
@@ -207,7 +207,7 @@ function handleEvent(
       const callId = draft.ids.begin(event.id)
       draft.addCall(callId, event.name)
       if (!hooks.has('stream:tool:start')) return
-      const displayName = shownName(run.provider, event.name)
+      const displayName = nameForModel(run.provider, event.name)
       const tool = run.tools.get(event.name)
       const origin = tool && { origin: originOf(tool) }
       return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName, ...origin })
@@ -249,7 +249,7 @@ export function classifyFailure(run: Run, cause: unknown): AgentError {
   if (run.cancellation.isCancelled) return new AgentAbortedError('The run was aborted', { cause })
   // A log that cannot be written is not the provider's failure.
   if (run.log.isBroken && !(cause instanceof AgentError)) throw cause
-  // It has its class already.
+  // The error has its class already.
   if (cause instanceof AgentError) return cause
   const classified = classify(run, cause)
   const message = classified?.message ?? messageOf(cause)

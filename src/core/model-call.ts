@@ -193,7 +193,7 @@ interface RepairedRequest {
   readonly reason: string
 }
 
-/** Asks extensions to change a conversation that the service refused. Returns the new request if one of them did. */
+/** Asks extensions to change a conversation that the service refused. Returns the new request if an extension changed it. */
 async function repairRequest(
   run: Run,
   turnId: string,

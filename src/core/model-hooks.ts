@@ -5,7 +5,7 @@ import type { Session } from './store.ts'
 import type { ToolSpec } from './tool.ts'
 import type { Message, SessionTurn, TurnUsage } from './turn.ts'
 
-/** In the context of every hook that belongs to a turn. */
+/** In the context of every hook that belongs to a turn. Where it also has a `turn`, that is the number of the model call in the run, from 1. */
 export interface OfTurn {
   readonly turnId: string
 }

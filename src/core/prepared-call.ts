@@ -3,7 +3,7 @@ import { isThenable } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import { isRecord } from './is-record.ts'
 import { parsedJson } from './plain-json.ts'
-import { shownName } from './provider.ts'
+import { nameForModel } from './provider.ts'
 import type { Run } from './run.ts'
 import type { ToolCheck, ToolDef } from './tool.ts'
 import type { ToolHookContext } from './tool-hooks.ts'
@@ -26,7 +26,7 @@ export function prepareCall(run: Run, turnId: string, call: ToolCallBlock, paren
   const tool = run.tools.get(call.name)
   const { parsed, ...validation } = validate(call, tool)
   const input = validation.valid ? deepFreeze(validation.input) : call.input
-  const displayName = shownName(run.provider, call.name)
+  const displayName = nameForModel(run.provider, call.name)
   const callInfo: ToolHookContext = { turnId, callId: call.id, name: call.name, displayName, input }
   if (parentCallId === undefined && parsed === undefined) return { call, tool, validation, callInfo }
   const nested = parentCallId !== undefined && { parentCallId }

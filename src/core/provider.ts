@@ -11,7 +11,7 @@ export interface Provider {
   classifyError?(error: unknown): ClassifiedError | null
   /** Adapts a conversation to what the model can read. Called before any hook sees the messages of a request. */
   view?(messages: readonly Message[]): readonly Message[]
-  /** The name that the model knows a tool by. */
+  /** The name by which the model knows a tool. */
   displayName?(toolName: string): string
   /** The price in dollars; `undefined` if unknown. Returns a promise only until its price list is loaded. */
   costOf?(model: string, usage: TurnUsage): number | undefined | Promise<number | undefined>
@@ -153,8 +153,8 @@ export function plainProvider(provider: Provider): Provider {
   }
 }
 
-/** The name that the model knows a tool by; the canonical one if `displayName` throws. */
-export function shownName(provider: Provider, name: string): string {
+/** The name by which the model knows a tool; the canonical name if `displayName` throws. */
+export function nameForModel(provider: Provider, name: string): string {
   if (!provider.displayName) return name
   try {
     return String(provider.displayName(name))

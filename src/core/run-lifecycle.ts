@@ -1,4 +1,4 @@
-import { isLeaving, isThenable, orCancelled, stoppedWaiting } from './cancellation.ts'
+import { isLeaving, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -97,7 +97,7 @@ async function executePrepared(
   return stats
 }
 
-/** A run without a prompt answers a message of the session: the one that waits, else the last one. It takes over the `meta` of that message. */
+/** A run without a prompt answers a message of the session: the message that waits, else the last message. The run takes over the `meta` of that message. */
 function adoptMeta(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
@@ -106,10 +106,10 @@ function adoptMeta(run: Run): void {
   if (meta) run.facts = { ...facts, meta }
 }
 
-/** A run without a prompt continues the last run, unless that one is finished. */
+/** A run without a prompt continues the last run, unless the last run is finished. */
 function recordContinuedRun(run: Run): void {
   const last = run.log.transcript.runs.at(-1)
-  // No status: there is no earlier run. For one whose process died, crash recovery has logged the end.
+  // No status: there is no earlier run. If the process of the last run died, crash recovery has logged the end of that run.
   if (last?.status === undefined || last.status === 'completed' || last.status === 'aborted') return
   const { id: runId, trace, processId } = last
   const isFromElsewhere = processId !== run.session?.processId
@@ -162,7 +162,7 @@ async function outcomeOf(
     // The loss of the lease cancels the run, but it is an error, not an abort.
     if (isCancelled && reason instanceof LeaseLostError)
       return { status: 'error', stopReason: 'error', failure: reason }
-    const failure = error === stoppedWaiting ? new AgentAbortedError('The run was aborted') : error
+    const failure = error === waitCancelled ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
@@ -182,7 +182,7 @@ async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
 function isOverBudget({ cancellation }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
   return (
-    (error === stoppedWaiting || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
+    (error === waitCancelled || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
   )
 }
 

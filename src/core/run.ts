@@ -26,7 +26,7 @@ export type AgentHookMap = HandlerMap<HookContexts>
 
 /** Options of `agent.run()`. */
 export interface RunOptions<OutputSchema extends Schema = Schema> {
-  /** May be absent: the run then goes on with what the session has open. */
+  /** May be absent: the run then goes on with the open calls and waiting messages of the session. */
   readonly prompt?: string | readonly PromptPart[]
   readonly model?: string
   /** Added to the agent's own system prompt, for this run. */
@@ -57,7 +57,7 @@ export interface Run {
   readonly parent: Run | undefined
   /** Handlers that are told (`tell`) observe; handlers that are asked (`ask`) may change the context. */
   readonly hooks: Hooks<HookContexts>
-  /** Entries become part of the session by being appended here. An append rejects when it cannot be written; the run then ends. */
+  /** Entries become part of the session by being appended here. An append that cannot be written rejects, and the run ends. */
   readonly log: Log
   readonly session: Session | undefined
   readonly inbox: Inbox
@@ -137,13 +137,13 @@ interface RunResult {
   stopReason: string
   /** Set by an extension that did all the work of this run in its `start`: the model is not asked. */
   isDone?: true
-  /** The answer, if it is not the last text of the model: for instance a tool result that ended the run. */
+  /** The answer, unless the last text of the model is the answer: for instance a tool result that ended the run. */
   text: string
   /** The structured answer. */
   output: unknown
 }
 
-/** Identifies a run: its agent and session, the parent's call it works for, the sender of the message it answers. */
+/** Identifies a run: its agent and session, the parent's call for which it works, the sender of the message that it answers. */
 export interface RunFacts {
   readonly runId: string
   /** The agent's name, where it has one. */
@@ -157,16 +157,16 @@ export interface RunFacts {
   readonly meta?: Meta
   /** The run that this one goes on with: it was suspended, left or failed, or its process died. */
   readonly continues?: ContinuedRun
-  /** Why commands run without a question and without a sandbox, in words for a person. Absent if they do not. */
+  /** Why commands run without a question and without a sandbox, in words for a person. Absent if commands do not run so. */
   readonly unconfined?: string
 }
 
-/** An unfinished run, as the run that goes on with it knows it. */
+/** What a run knows of the unfinished run with which it goes on. */
 export interface ContinuedRun {
   readonly runId: string
-  /** Its span, as a `traceparent`, if it was traced. */
+  /** The span of the unfinished run, as a `traceparent`, if it was traced. */
   readonly trace?: string
-  /** Another process ran it, or an earlier one. */
+  /** The unfinished run was not run by this process. */
   readonly isFromElsewhere: boolean
 }
 

@@ -8,10 +8,7 @@
  */
 export type SessionStatus = 'working' | 'waiting' | 'interrupted' | 'idle' | 'failed' | 'parked'
 
-/**
- * Why a process should continue a session that none works on: its owner died, its run was interrupted, a message waits
- * for it, or a person answered.
- */
+/** Why a process should continue a session that no process works on: its owner died, its run was interrupted, a message waits, or a person answered. */
 export type Attention = 'owner_died' | 'interrupted' | 'mail' | 'answered'
 
 /** What embedders and people set about a session. */
@@ -34,7 +31,7 @@ export interface SessionSummary extends SessionDetails {
   readonly tags: readonly string[]
   readonly status: SessionStatus
   readonly attention?: Attention
-  /** A living process holds its lease: it works on the session, or writes to it. */
+  /** A living process holds the lease of the session: that process works on the session, or writes to it. */
   readonly isHeld?: true
   /** When the first and the last entry were written. */
   readonly createdAt: number
@@ -47,11 +44,11 @@ export interface SessionSummary extends SessionDetails {
   readonly cost: number
   /** The approximate size of its entries. */
   readonly bytes: number
-  /** The number of the last checkpoint entry; reading may begin where it says. */
+  /** The number of the last checkpoint entry, whose `from` says where reading may begin. */
   readonly checkpoint?: number
   /**
-   * How often a process died that held this session and others, in runs without progress of this one: it may be the cause.
-   * Absent once its run has made progress.
+   * How often a process crashed that held this session and others, while a run of this session had made no progress: this session
+   * may be the cause. Counted from the beginning of a run (0); absent once a run has made progress or ended without a crash.
    */
   readonly suspicions?: number
 }

@@ -12,7 +12,7 @@ export type * from './session-summary.ts'
 /** A log that outlives the process, with the operations that agents and embedders use. */
 export interface Session {
   readonly id: string
-  /** Where it is stored. Absent for a session of an embedder's own. */
+  /** Where the session is stored. Absent if an embedder implements the session itself. */
   readonly store?: SessionStore
   /** Identifies this process in the log, among all that use the store. */
   readonly processId?: string
@@ -21,7 +21,7 @@ export interface Session {
   readonly turns: readonly SessionTurn[]
   /** The number of turns in the conversation before these. */
   readonly turnsBefore: number
-  /** Reads turns before those that are loaded. The first page has the latest of them. */
+  /** Reads turns before those that are loaded. The first page has the latest of these earlier turns. */
   readTurns(options?: {
     /** The `next` of the page before. */
     readonly before?: number
@@ -42,11 +42,11 @@ export interface Session {
   open(): Promise<void>
   /** Sends a message to the run that writes this session, in this process or another. Resolves once it is durable. */
   send(item: InboxItem): Promise<void>
-  /** Takes back a message that no turn has delivered. False if there is none, or the model gets it. */
+  /** Takes back a message that no turn has delivered. False if there is no such message, or the model gets it. */
   takeBack(clientKey: string): Promise<boolean>
   /** Moves messages of other processes into the log, until `signal` aborts. */
   listen(signal: AbortSignal, onLost?: (error: LeaseLostError) => void): Promise<void>
-  /** Gives the lease back. Calling it again does nothing. */
+  /** Gives the lease back. A second call does nothing. */
   release(): Promise<void>
   startRun(run: { runId: string; model: string }): Promise<void>
   completeRun(runId: string, stop?: string): Promise<void>
@@ -62,7 +62,7 @@ export interface Session {
 
   /** Calls that wait for a person. */
   readonly pending: readonly PendingCall[]
-  /** Those of all descendants too. */
+  /** Includes the calls of all descendants. */
   pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]>
   /** Answers a call that waits, from any process. The first answer counts. */
   answer(callId: string, answer: PendingAnswer): Promise<void>
@@ -107,10 +107,10 @@ export interface SessionStore {
   find(sessionId: string): Promise<SessionSummary | undefined>
   /** One page of the sessions that have an entry. Reads no log, and takes time only for the sessions of the page. */
   list(query?: SessionQuery): Promise<SessionPage>
-  /** Deletes its children, inbox and blobs too. */
+  /** Deletes the session with its children, inbox and blobs. */
   delete(sessionId: string): Promise<void>
   /**
-   * Takes (without `epoch`), renews or gives back (`ttlMs` 0) the lease. Taking it raises the epoch. Rejects with
+   * Takes (without `epoch`), renews or gives back (`ttlMs` 0) the lease. To take the lease raises the epoch. Rejects with
    * SessionNotFoundError if there is no such session, unless `create` is set.
    */
   lease(sessionId: string, request: LeaseRequest): Promise<Lease>
@@ -128,9 +128,9 @@ export interface SessionStore {
   blobs(sessionId: string): BlobStore
   /** Only one process may use the store at a time. Default false. */
   readonly isOneProcess?: boolean
-  /** Identifies the store across restarts, so that a session is not continued in another one. */
+  /** Identifies the store across restarts, so that a session is not continued in another store. */
   identity?(): Promise<string>
-  /** Closes files and connections. Calling it again does nothing. */
+  /** Closes files and connections. A second call does nothing. */
   close?(): Promise<void>
 }
 
@@ -150,7 +150,7 @@ export interface WatchOptions {
   readonly signal: AbortSignal
   /** Only messages; the entries of each change are empty. For the writer, which knows its own entries. */
   readonly inboxOnly?: boolean
-  /** Ends when what exists was yielded, which may be nothing, and does not wait for changes. */
+  /** Yields what exists, which may be nothing, and ends: does not wait for changes. */
   readonly once?: boolean
 }
 
@@ -165,7 +165,7 @@ export interface Fence {
   /** The parent session. */
   readonly parent?: string
   /**
-   * For the first append of a fork: the session whose entries up to `head` it shares. They are not copied, and stay
+   * For the first append of a fork: the session whose entries up to `head` the fork shares. These entries are not copied, and stay
    * readable when that session is deleted.
    */
   readonly base?: string
@@ -214,7 +214,7 @@ export interface BlobStore {
   /** Resolves with the name of the blob. */
   put(bytes: Uint8Array): Promise<string>
   get(name: string): Promise<Uint8Array | undefined>
-  /** The names of all blobs of the session, without those that it shares with the session it was forked from. */
+  /** The names of all blobs of the session, without those that it shares with the session from which it was forked. */
   names(): Promise<readonly string[]>
   delete(name: string): Promise<void>
 }

@@ -27,8 +27,8 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     refreshCounts(run)
     const { suspendReason: reason } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (reason !== undefined && !run.cancellation.isCancelled) return reason
-    // This process leaves the run: its open calls stay open for the process that continues it. The reason is not used, because
-    // the run is cancelled too and the loop checks that first.
+    // This process leaves the run, whose open calls stay open for the process that continues the run. The returned 'left' is never
+    // shown: the run is also cancelled, and the loop checks that first.
     if (isLeaving(run)) return 'left'
   }
   // Calls are still open here only if the run was cancelled. They get results even if a gate or a tool asked to suspend the run: a
@@ -54,7 +54,7 @@ async function wavesOf(run: Run, calls: readonly PreparedCall[]): Promise<Prepar
   return waves
 }
 
-/** Asks the tool. If it throws, or the run is cancelled before it answers, the call counts as not safe. */
+/** Asks the tool. If the tool throws, or the run is cancelled before the tool answers, the call counts as not safe. */
 function isConcurrencySafe({ cancellation }: Run, { tool, callInfo }: PreparedCall): MaybePromise<boolean> {
   const safe = tool?.isConcurrencySafe ?? false
   try {
@@ -125,7 +125,10 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
   if (failed) throw failed.reason
 }
 
-/** Runs a call after its gate, unless the gate halted it or the run was interrupted, before the gate was asked or since. */
+/**
+ * Runs a call after its gate. Does not run it if the gate halted it, or if the run was interrupted, whether before or after the gate
+ * was asked.
+ */
 function runAfterGate(
   run: Run,
   prepared: PreparedCall,
@@ -137,12 +140,12 @@ function runAfterGate(
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption) return answerWithoutRunning(run, prepared, interruption)
-  // There is no decision of the gate. So the call must not run, even if the message that interrupted it was withdrawn since.
+  // Without a decision of the gate the call must not run, even if the message that interrupted it has been withdrawn since.
   if (!gateOutcome || isInterruption(gateOutcome)) return answerWithoutRunning(run, prepared, gateOutcome ?? aborted)
   return executeCall(run, prepared, gateOutcome, timer)
 }
 
-/** The decision of the gate, or the interruption because of which it was not asked; `undefined` if the run was cancelled before it decided. */
+/** The decision of the gate, or the interruption because of which the gate was not asked; `undefined` if the run was cancelled before the gate decided. */
 type GateOutcome = GateResult | Interruption | undefined
 
 const isInterruption = (gateOutcome: GateOutcome): gateOutcome is Interruption =>
@@ -171,7 +174,7 @@ function siblingFailure({ cancellation: { reason } }: CallTimer): Interruption |
   return reason instanceof SiblingFailed ? { outcome: 'cancelled', text: reason.message } : undefined
 }
 
-/** Answers a call without running it. It may have begun in an earlier run. */
+/** Answers a call without running it. The call may have begun in an earlier run. */
 function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: Interruption): MaybePromise<CallResult> {
   const { outcome } = interruption
   const start = run.log.transcript.lastStartOf(call.id)
@@ -181,7 +184,7 @@ function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: In
   return childCallsAnswered.then(() => logResult(run, call, text, outcome))
 }
 
-/** Ends the run if the model repeatedly writes unreadable arguments although each result tells it why. */
+/** Ends the run if the model repeatedly writes unreadable arguments, although each result tells the model what is wrong. */
 function failAfterRepeatedBadArguments({ progress, provider }: Run, { content }: SessionTurn): void {
   const hasReadableCall = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
   progress.unreadableTurns = hasReadableCall ? 0 : progress.unreadableTurns + 1

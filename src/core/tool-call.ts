@@ -1,12 +1,12 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
-import { isLeaving, isThenable, stoppedWaiting } from './cancellation.ts'
+import { isLeaving, isThenable, waitCancelled } from './cancellation.ts'
 import { InvalidInput, Parsed } from './define-tool.ts'
 import { type EditDecision, withEditDecisions } from './edit-outcomes.ts'
 import { LeaseLostError, messageOf, printable, type Rejection } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
-import { shownName } from './provider.ts'
+import { nameForModel } from './provider.ts'
 import type { Run } from './run.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
@@ -75,8 +75,8 @@ async function executeUnwrapped(
 
   const start = nextStart(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
-  // The start is logged before the tool can have effects. A pure call has none: its start is logged only if the gate gave a
-  // `beforeTool`, in which an authority marks a person's approval as used. That must not happen before the start is logged.
+  // The start is logged before the tool can have effects. A pure call has no effects: its start is logged only if the gate gave a
+  // `beforeTool`. In that function an authority marks a person's approval as used, which must not happen before the start is logged.
   const logging = (replay !== 'pure' || gateResult.beforeTool) && logCallStart(run, call, tool, start)
   if (logging) await logging
   try {
@@ -95,13 +95,13 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    if (hasChildrenToEnd(context, timer, { error: stoppedWaiting })) await endChildren(run, context)
-    return answerFailure(run, prepared, stoppedWaiting, timer)
+    if (hasChildrenToEnd(context, timer, { error: waitCancelled })) await endChildren(run, context)
+    return answerFailure(run, prepared, waitCancelled, timer)
   }
   let result: NormalizedResult
   try {
-    // Only the tool itself and the conversion of its input and result: an error in here becomes a result for the model. The
-    // entries of the call are written outside, because a log that cannot be written must end the run.
+    // This `try` contains only the tool itself and the conversion of its input and result: an error here becomes a result for the
+    // model. The entries of the call are written outside of it, because a log that cannot be written must end the run.
     const input = prepared.parsed ?? copyJson(callInfo.input)
     const work = tool.execute(inputWithDecisions(input, gateResult.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
@@ -123,7 +123,7 @@ function inputWithDecisions(input: unknown, decisions: readonly EditDecision[] |
 }
 
 /**
- * A call that starts again keeps the key of its first start, so that its tool finds what it did before. A key made anew would
+ * A call that starts again keeps the key of its first start, by which its tool finds what the earlier attempt did. A new key would
  * differ in a fork, whose log has another id.
  */
 function nextStart(run: Run, call: ToolCallBlock): CallStart {
@@ -165,7 +165,7 @@ async function answerInvalid(run: Run, { call, callInfo }: PreparedCall, error: 
 }
 
 async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Promise<CallResult> {
-  const names = [...run.tools.names()].map((name) => shownName(run.provider, name))
+  const names = [...run.tools.names()].map((name) => nameForModel(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, names)}`
   const unknownContext: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
   await run.hooks.ask('tool:unknown', unknownContext)
@@ -191,7 +191,8 @@ async function answerFailure(
 ): Promise<CallResult> {
   const { call, tool } = prepared
   if (error instanceof Suspended) {
-    // A session shows a suspended call only if its start is logged, which it usually is not for a pure call. Logging a start twice is harmless.
+    // A session shows a suspended call only if its start is logged, and the start of a pure call usually is not. To log it twice is
+    // harmless.
     if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
@@ -228,7 +229,7 @@ function answerCancelled(
   return logResult(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
 }
 
-/** The model reads the error of a failed tool, or what a handler of `tool:error` gave in its place. */
+/** The model reads the error of a failed tool, or the result that a handler of `tool:error` gave in place of the error. */
 async function answerError(
   run: Run,
   { callInfo }: PreparedCall,
@@ -250,8 +251,8 @@ export class SiblingFailed extends Error {
 }
 
 /**
- * Executes a call that a tool makes. It passes the same gates and hooks as a call of the model and has its own entries, but
- * it is in no turn. If the tool runs again after a suspension or a crash, a nested call that has a result is not executed again.
+ * Executes a call that a tool makes. This call passes the same gates and hooks as a call of the model and has its own entries, but
+ * is in no turn. If the tool runs again after a suspension or a crash, a nested call that has a result is not executed again.
  */
 const executeNested: CallNested = async (run, { turnId, callId }, call, context) => {
   const { transcript } = run.log
@@ -259,7 +260,7 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
-    return logResult(run, call, syntheticText.unknown, 'unknown')
+    return logResult(run, call, syntheticText.interrupted, 'unknown')
   const gateResult = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
   if (!gateResult) return { output: syntheticText.aborted, isError: true }
   if (gateResult.halt && !gateResult.block) return suspendedResult(gateResult.halt)
@@ -274,18 +275,18 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
 /**
  * Whether child agents of a call that is over may have open calls that nothing else answers. A child that ends or is
  * cancelled answers its own calls. What is left: suspended children of a tool that returned, children of a tool that threw, and
- * children of earlier attempts that this one did not continue. `failure` is what the tool threw.
+ * children of earlier attempts that this attempt did not continue. `failure` is what the tool threw.
  */
 function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
   const { hasStartedChildren, hasSuspendedChild, attempt } = context
-  if (failure?.error instanceof Suspended) return false // its children continue later
+  if (failure?.error instanceof Suspended) return false // the children continue later
   const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
-  if (attempt > 1) return true // an earlier attempt may have started children that this one did not continue
+  if (attempt > 1) return true // an earlier attempt may have started children that this attempt did not continue
   if (hasStartedChildren && isCancelled) return false // the children are cancelled too, and answer their own calls
   return failure ? hasStartedChildren : hasSuspendedChild
 }
 
-/** Cancels the child agents of a call that is over and gives results to their open calls, also in those of earlier attempts. */
+/** Cancels the child agents of a call that is over, and gives results to the open calls of these and of earlier attempts' child agents. */
 function endChildren(run: Run, context: CallContext): Promise<void> {
   context.close() // cancels the children
   return answerChildCallsOnceEnded(run, [context.callId])

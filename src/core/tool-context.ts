@@ -33,7 +33,7 @@ export type CallNested = (
   context: CallContext,
 ) => Promise<CallResult>
 
-/** How a tool makes calls of its own, and what the gate decided about the commands it runs. */
+/** How a tool makes calls of its own, and what the gate decided about the commands that the tool runs. */
 interface CallParts {
   readonly callNested: CallNested
   readonly confinement?: Confinement | undefined
@@ -54,7 +54,7 @@ export class CallContext implements ToolContext {
   #execution: ExecutionContext | undefined
   hasStartedChildren = false
   hasSuspendedChild = false
-  #readSoFar: (() => string) | undefined
+  #readOutputSoFar: (() => string) | undefined
   #lastProgress = ''
   /** Has the time limit of this call. */
   readonly timer: CallTimer
@@ -90,7 +90,7 @@ export class CallContext implements ToolContext {
   get signal(): AbortSignal {
     return this.cancellation.signal
   }
-  /** Created on first use: most tools never read their signal. */
+  /** Created on first use, because most tools never read their signal. */
   get cancellation(): Cancellation {
     if (!this.#cancellation) {
       this.#cancellation = new Cancellation(this.#run.cancellation)
@@ -156,13 +156,13 @@ export class CallContext implements ToolContext {
   }
   get ifInterrupted(): NonNullable<ToolContext['ifInterrupted']> {
     return (read) => {
-      this.#readSoFar = read
+      this.#readOutputSoFar = read
     }
   }
-  /** What a call printed before it was stopped: what its tool gave to `ifInterrupted`, else its last progress. */
+  /** What a call printed before it was stopped, as told by the function that its tool gave to `ifInterrupted`; else its last progress. */
   get outputSoFar(): string {
     try {
-      return String(this.#readSoFar ? this.#readSoFar() : this.#lastProgress)
+      return String(this.#readOutputSoFar ? this.#readOutputSoFar() : this.#lastProgress)
         .slice(-maxOutputSoFar)
         .toWellFormed()
     } catch {
@@ -206,7 +206,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** The ids of nested calls are numbers, so that a call that runs again gives them the same ids. Skips ids of the model's own calls. */
+  /** Nested calls are numbered, so that a call that runs again gives them the same ids. Skips ids of the model's own calls. */
   #nestedId(): string {
     for (;;) {
       const id = `${this.callId}.${++this.#nested}`
@@ -214,7 +214,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Waits for a part of this call. At the limit, the call is cancelled, or what is given as `toCancel`. */
+  /** Waits for a part of this call. At the limit, `toCancel` is cancelled; by default that is this call. */
   async within<T>(limitMs: number, work: PromiseLike<T>, toCancel: Cancellable = this): Promise<T> {
     const timer = new CallTimer(this.#run.clock, this.cancellation)
     try {
@@ -232,7 +232,7 @@ export class CallContext implements ToolContext {
 
   /**
    * Called when the call is over. Progress is ignored from now on, and nested calls and child agents that still run are cancelled.
-   * The signal that the tool has no longer fires.
+   * After this, the tool's signal does not fire any more.
    */
   close(): void {
     this.#isOver = true

@@ -14,16 +14,17 @@ import type { MaybePromise } from './waiting.ts'
 export type GateResult = HookContexts['tool:gate']
 
 /**
- * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is
- * counted at once: extensions that limit the number of calls read `run.tools.counts.of(name)`, which, unlike the snapshot
- * in `runToolCounts`, includes earlier calls of the same wave.
+ * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is counted at
+ * once, for extensions that limit the number of calls: they read `run.tools.counts.of(name)`, which includes earlier calls of the
+ * same wave. (The snapshot in `runToolCounts` does not.)
  */
 export function gateCall(
   run: Run,
   prepared: PreparedCall,
   cancellation = run.cancellation,
 ): MaybePromise<GateResult | undefined> {
-  // A logged approval or denial still applies when no handler of `tool:gate` is registered.
+  // What the log has about an approval applies also when no handler of `tool:gate` is registered: an answer, or a request that is
+  // still open.
   const isGated = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
   if (isGated) return askGate(run, prepared, cancellation)
   run.tools.counts.add(prepared.call.name)
@@ -58,7 +59,7 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   return context
 }
 
-/** What the handlers get. After an answer of a person, it begins with the denial, or with the decisions about the edits. */
+/** What the handlers get. If a person has answered, the denial, or the decisions about the edits, are already set. */
 function gateContext(
   run: Run,
   { tool, callInfo, validation }: PreparedCall,
@@ -85,7 +86,7 @@ function block(context: GateResult, reason: string): void {
   context.reason = reason
 }
 
-/** Blocks the call if the decisions about its edits do not fit it, or its tool cannot leave out edits. */
+/** Blocks the call if there is not one decision for each of its edits, or its tool cannot leave out edits. */
 function checkEditDecisions(context: GateResult, tool: ToolDef | undefined, { input }: ToolHookContext): void {
   if (!context.editDecisions) return
   try {
@@ -111,7 +112,7 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
 
 /**
  * For a gate without handlers, which cannot approve anything: a call whose approval request is unanswered or has expired is
- * halted again. A call that has started since its request passed the gate at that time, and is not halted.
+ * halted again. If a call was started after its request was logged, it had already passed the gate, so it is not halted.
  */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)

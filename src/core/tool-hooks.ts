@@ -7,7 +7,7 @@ import type { ToolDef } from './tool.ts'
 import type { Coercion } from './tool-input.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput } from './turn.ts'
 
-/** In the context of every tool hook. `name` is the canonical name, `displayName` the one that the model uses. */
+/** In the context of every tool hook. `name` is the canonical name of the tool, `displayName` the name by which the model knows it. */
 export interface ToolHookContext extends OfTurn {
   readonly callId: string
   readonly name: string
@@ -32,24 +32,24 @@ export interface Halt {
   readonly request?: unknown
   /** Identifies what would be approved: an answer counts only for the same digest. Default: the call's id. */
   readonly digest?: string
-  /** An `allow` counts only if it is signed. */
+  /** If set, an `allow` counts only with the signature that this describes. (`approval_requested` has the same field.) */
   readonly signature?: WantedSignature
 }
 
-/** The answer to a halt, as its `approval_answered` entry has it. */
+/** The answer to a halt, with the fields of its `approval_answered` entry. */
 export interface Approval {
   readonly decision: 'allow' | 'deny' | 'expired'
   readonly digest: string
   readonly by: string
   /** How long an `allow` counts. Default `once`. */
   readonly scope?: ApprovalScope
-  /** Its commands run outside any sandbox. Absent: inside the one that the question names, if it names one. */
+  /** The commands of the call run outside any sandbox. Absent: inside the sandbox that the question names, if it names one. */
   readonly where?: 'outside'
   /** The decision about each edit of the call, if some were denied. */
   readonly edits?: readonly EditDecision[]
-  /** The rule that the person keeps for the project, instead of what the choice covers. */
+  /** With the scope `project`: the rule that the person keeps, such as `shell:git commit *`. Absent: the calls that the chosen option covers are kept. */
   readonly rule?: string
-  /** The signature of the answer, by the key that the request wanted. */
+  /** The signature of the answer (a message authentication code), by the key that the request wanted. */
   readonly mac?: string
   /** The message that came with the answer. */
   readonly note?: readonly SessionContentBlock[]
@@ -67,13 +67,13 @@ export interface ToolHooks {
       readonly rejected: string | undefined
       /** The answer to the halt of this call, if there is one. No handler can override a denial. */
       readonly approval?: Approval
-      /** The decision about each edit of the call, if some are denied. The tool gets it as `_outcomes` in its input. */
+      /** The decision about each edit of the call, if some are denied. The tool gets these decisions in its input, as `_outcomes`. */
       editDecisions?: readonly EditDecision[]
-      /** Every command that the tool runs by `ctx.execution` is confined so. Set by the authority. */
+      /** Confines every command that the tool runs by `ctx.execution`. Set by the authority. */
       confinement?: Confinement
       /** Awaited after the start of the call was logged and before the tool runs; if it rejects, the tool does not run. */
       beforeTool?: () => Promise<void>
-      /** Awaited before the first of these commands; if it rejects, none starts. Set by the authority. */
+      /** Awaited before the first command that the tool runs by `ctx.execution`; if it rejects, no command starts. Set by the authority. */
       beforeCommands?: () => Promise<void>
       /** Ends the run before this call and the others of its wave start. They stay open until the log has an answer. */
       halt?: Halt

@@ -13,7 +13,10 @@ import type { MaybePromise } from './waiting.ts'
 export interface CallResult {
   readonly output: ToolOutput
   readonly isError: boolean
-  /** The tool failed, or `beforeTool` of the gate or an `around` handler failed before it. Not set for a call that was blocked, invalid, skipped or cancelled. */
+  /**
+   * Set if the tool failed, or if something failed before it could start: the gate's `beforeTool`, or an `around` handler. Not set for
+   * a call that was blocked, invalid, skipped or cancelled.
+   */
   readonly hasFailed?: boolean
   /** Why the call stays open; absent if it has ended. */
   readonly suspendReason?: string
@@ -74,7 +77,7 @@ async function logBetweenHooks(
   return result
 }
 
-/** Only logs a result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it ran. */
+/** Only logs a result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it was running. */
 export function logResult(
   run: Run,
   call: ToolCallBlock,
@@ -97,11 +100,12 @@ function appendResult(
   if (details !== undefined) Object.assign(entry, { details })
   const written = run.log.append(entry)
   const callResult =
-    isError && outcomesThatMayFail.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
+    isError && failureOutcomes.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
   return written ? written.then(() => callResult) : callResult
 }
 
-const outcomesThatMayFail: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
+/** With one of these outcomes, an error result means that something failed. `done` is one of them: a tool may return an error. */
+const failureOutcomes: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
 
 /** Normalizes a value that a handler gave in place of a result. An unusable value becomes an error result. */
 export function normalizeHandlerResult(value: unknown): NormalizedResult {
@@ -188,20 +192,20 @@ export const runStoppedText = 'Aborted: the run was stopped'
 export const processLeftText = 'Interrupted: the process stopped'
 const didNotRun = 'before this call began; it did not run'
 
-/** What the model reads for a call that did not run, or whose effects are not known. */
+/** What the model reads for a call that did not run, or was interrupted and may have had effects. */
 export const syntheticText = {
   aborted: `${runStoppedText} ${didNotRun}`,
   skipped: 'Skipped: the user sent a new message',
-  unknown: interruptedText(processLeftText, {}),
-} as const satisfies Partial<Record<CallOutcome, string>>
+  interrupted: interruptedText(processLeftText, {}),
+} as const
 
 /** A result for a call that has none, so that no call stays unanswered. `note` is appended to the text. */
-export function syntheticResult(callId: string, outcome: keyof typeof syntheticText, note = ''): EntryBody {
-  const output = note ? `${syntheticText[outcome]} ${note}` : syntheticText[outcome]
-  return { type: 'call_result', callId, output, isError: true, outcome }
+export function syntheticResult(callId: string, kind: keyof typeof syntheticText, note = ''): EntryBody {
+  const output = note ? `${syntheticText[kind]} ${note}` : syntheticText[kind]
+  return { type: 'call_result', callId, output, isError: true, outcome: kind === 'interrupted' ? 'unknown' : kind }
 }
 
-/** A result for an open call that will not run any more: its run was cancelled, or is out of budget. It may have begun, in that run or in an earlier one. */
+/** A result for an open call that will not run any more, because its run was cancelled or is out of budget. The call may have begun, in that run or in an earlier one. */
 export function abortedResult(transcript: Transcript, callId: string, why = runStoppedText): EntryBody {
   const start = transcript.lastStartOf(callId)
   const output = start ? interruptedText(why, start) : `${why} ${didNotRun}`

@@ -18,7 +18,7 @@ export interface ToolSpec {
   readonly inputSchema: JsonSchema
 }
 
-/** What happens to a call whose process died while it ran: it runs again, runs again with the same key, or never. */
+/** What happens to a call if its process dies while it runs: the call runs again, runs again with the same key, or never runs again. */
 export type ReplayClass = 'pure' | 'keyed' | 'opaque'
 
 /** A function that the model may call. `Input` is the type of the checked input. */
@@ -27,7 +27,7 @@ export interface ToolDef<Input = any> {
   readonly spec: ToolSpec
   /** The model reads a thrown error as the result. */
   execute(input: Input, ctx: ToolContext): ToolResult | Promise<ToolResult>
-  /** May run concurrently with neighbouring calls; asked only if there are any. Default false. */
+  /** Whether the call may run concurrently with neighbouring calls; asked only if there are such calls. Default false. */
   readonly isConcurrencySafe?: boolean | ((input: Input) => boolean | Promise<boolean>)
   /** Default `opaque`: the call never runs again. */
   readonly replay?: ReplayClass
@@ -43,15 +43,15 @@ export interface ToolDef<Input = any> {
   /** The key under which an approval of this call is remembered. Must depend on the input only. */
   readonly deriveApprovalKey?: (input: Input) => string
   /**
-   * How many edits a call makes that a person may allow or deny one by one. If some are denied, `execute` gets the
-   * decisions as `_outcomes` in its input, makes the others, and tells of each.
+   * How many edits a call makes that a person may allow or deny one by one. If some are denied, `execute` gets the decisions as
+   * `_outcomes` in its input, makes the allowed edits, and tells what became of each edit.
    */
   readonly countEdits?: (input: Input) => number
   /** Default 30,000; 0 means no limit. */
   readonly timeoutMs?: number
   /** For the model only; the output is not checked. */
   readonly outputSchema?: JsonSchema
-  /** A failure cancels the concurrent calls, as with shell commands. */
+  /** A failed call of this tool cancels the calls that run concurrently with it. `shell` declares this. */
   readonly cancelsSiblings?: boolean
   /** Agents of this depth or deeper do not get the tool. */
   readonly maxDepth?: number
@@ -95,9 +95,9 @@ export interface ToolContext {
   readonly callId: string
   readonly turnId: string
   readonly runId: string
-  /** Aborted when the run is cancelled, after the time limit, or when a sibling's failure cancels this call. */
+  /** Aborts when the run is cancelled, at the time limit, or when the failure of a sibling cancels this call. Does not abort after the call. */
   readonly signal: AbortSignal
-  /** The same for all attempts of one call. */
+  /** All attempts of one call have the same key. */
   readonly idempotencyKey: string
   /** More than 1 if the call runs again after a crash or a suspension. */
   readonly attempt: number
@@ -113,7 +113,7 @@ export interface ToolContext {
   /** Absent if there is no person to ask. */
   readonly interact?: Interact
   readonly progress: (text: string) => void
-  /** Sets a function that returns the output so far. The model reads it if the call is stopped before its end. */
+  /** Sets a function that returns the output so far. If the call is stopped before its end, the function is called, and the model reads what it returns. */
   readonly ifInterrupted?: (read: () => string) => void
   /** Runs another tool through the same gates and hooks. */
   readonly call: (
@@ -150,7 +150,7 @@ export interface FileTouch {
 export interface TouchedFile extends FileTouch {
   /** `FileInfo.key`. */
   readonly key: string
-  /** Of the whole file, after the call. */
+  /** Identifies the content of the whole file after the call: its SHA-256 or, for a very large file, `stamp …`. */
   readonly digest: string
   /** The part that was read; equal texts mean equal parts. */
   readonly slice?: string
@@ -252,14 +252,14 @@ function parseChange({ added, removed, diff, moreLines }: Readonly<Record<string
   }
 }
 
-/** Loads the complete tool behind one whose code is loaded on first use. Copies of the tool keep this property. */
+/** Loads the complete tool, for a tool whose code is loaded on first use. Copies of that tool keep this property. */
 export const loadTool: unique symbol = Symbol('loadTool')
 
 export interface LazyTool extends ToolDef {
   readonly [loadTool]?: () => Promise<ToolDef>
 }
 
-/** The complete tool. Only this one has all declarations (`touches`, for instance) that a gate must know. */
+/** The complete tool. Only the complete tool has all declarations that a gate must know, such as `touches`. */
 export async function wholeTool(tool: LazyTool): Promise<ToolDef> {
   const whole = await tool[loadTool]?.()
   return whole ? { ...whole, ...tool } : tool

@@ -16,7 +16,7 @@ import { type NumberedTurn, OpenTurn, readable, TurnList } from './turn-list.ts'
 export class Transcript {
   /** Accepted messages that are not delivered yet. */
   inbox: readonly EntryOf<'input'>[] = []
-  /** The latest approval request or answer of each call that needs one. */
+  /** For each call that needs an approval: the latest request or, once that is answered, the answer. So an open request is in here too. */
   readonly approvals = new Map<string, EntryOf<'approval_requested'> | EntryOf<'approval_answered'>>()
   /** The latest state of each extension. */
   readonly states = new Map<string, unknown>()

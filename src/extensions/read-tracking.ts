@@ -4,7 +4,7 @@ import type { Extension, Run } from '../core/run.ts'
 import { cutText } from '../core/text.ts'
 import type { TouchedFile } from '../core/tool.ts'
 import type { Message, ToolOutput, ToolResultContent } from '../core/turn.ts'
-import { digestOfFile } from '../platform/digest.ts'
+import { contentIdOf } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
 
 /** The files that calls have read or changed, in their order. */
@@ -87,7 +87,7 @@ async function digestAt(
   try {
     return await withFile({ execution, handle }, path, async (file) => ({
       key: file.info.key,
-      digest: await digestOfFile(file),
+      digest: await contentIdOf(file),
     }))
   } catch {
     return undefined

@@ -2,7 +2,7 @@ import { printable } from '../core/errors.ts'
 import type { McpToolHookContext } from '../core/feature-hooks.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { HookScope } from '../core/hooks.ts'
-import { shownName } from '../core/provider.ts'
+import { nameForModel } from '../core/provider.ts'
 import type { Extension, Run } from '../core/run.ts'
 import { defaultTimeoutMs, type ToolDef } from '../core/tool.ts'
 import type { CallContext } from '../core/tool-context.ts'
@@ -156,7 +156,7 @@ function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, run: Run)
     timeoutMs: 0, // the limit applies to the remote call alone, not to persons at the gate
     async execute(input, ctx) {
       const { name } = tool.spec
-      const displayName = shownName(run.provider, name)
+      const displayName = nameForModel(run.provider, name)
       const frozen = deepFreeze(copyJson(input)) // hooks cannot change what was judged
       const context: McpToolHookContext = {
         turnId: ctx.turnId,

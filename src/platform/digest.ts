@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { OpenFile } from '../core/execution.ts'
 import { visibleName } from './visible-text.ts'
 
-/** Larger files are identified by their stamp, because hashing them takes too long. */
+/** Larger files are identified by their stamp, because to hash them takes too long. */
 const maxHashedBytes = 16 * 1024 * 1024
 const chunk = 1024 * 1024
 
@@ -11,8 +11,8 @@ export function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-/** The digest of an open file. Equal to `digestOf` its bytes, except for very large files. */
-export async function digestOfFile({ info, read }: OpenFile): Promise<string> {
+/** Identifies the content of an open file: the digest of its bytes or, for a very large file, `stamp …`. Logs call both `digest`. */
+export async function contentIdOf({ info, read }: OpenFile): Promise<string> {
   if (info.size > maxHashedBytes) return `stamp ${info.stamp}`
   const hash = createHash('sha256')
   for (let position = 0; ; ) {

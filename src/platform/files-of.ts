@@ -11,7 +11,8 @@ export interface FileLocation {
 /** Opens a file in any context. If the context cannot hold files open, the whole file is read at once. */
 export async function openFile({ execution, handle }: FileLocation, path: string): Promise<OpenFile> {
   if (execution.openFile) return execution.openFile(handle, path)
-  // The stamp is taken before reading: one that is too old is refused later, one that is too new would hide a change.
+  // The stamp is taken before reading. If the file changes in between, the stamp is too old, and a later write is refused. A stamp
+  // taken after reading would hide that change.
   const info = await execution.stat?.(handle, path)
   const bytes = new TextEncoder().encode(await execution.readFile(handle, path))
   return {
@@ -21,7 +22,7 @@ export async function openFile({ execution, handle }: FileLocation, path: string
   }
 }
 
-/** Opens, uses and closes. */
+/** Opens a file, uses it and closes it. */
 export async function withFile<T>(
   location: FileLocation,
   path: string,
@@ -46,7 +47,7 @@ export async function readAll({ info, read }: OpenFile): Promise<Uint8Array> {
   }
 }
 
-/** Without `stat`, only the content of a file is known. */
+/** What is told of a file if the context has no `stat`: only the content is known, so the stamp is made up from it. */
 function infoOf(handle: ExecutionHandle, path: string, bytes: Uint8Array): FileInfo {
   const absolute = resolvePosix(handle.cwd, path)
   return {

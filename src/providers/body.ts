@@ -76,7 +76,7 @@ export class BodyBuilder {
     return bytes
   }
 
-  /** Encoded again only if its text has changed. */
+  /** The body up to the conversation. It is encoded again only if its text has changed. */
   #headOf(fields: Fields, leadingItems: readonly object[]): Uint8Array {
     const last = this.#lastHead
     if (last.fields === fields && last.leadingItems === leadingItems) return last.bytes

@@ -56,8 +56,8 @@ export class ModelStream implements AsyncIterableIterator<ModelEvent> {
 }
 
 /**
- * Usually one HTTP request. The conversation is sent again when the service paused the reply, or when it refused the
- * thinking in it.
+ * Usually one HTTP request. The conversation is sent again when the service paused the reply, or refused the thinking in the
+ * conversation.
  */
 async function* runRequest(
   client: ServiceClient,
@@ -155,7 +155,7 @@ async function* send(
     const renewed = rejected && (await withCredentialErrors(() => credentials.renew(rejected), name))
     if (!renewed) throw locateRefusal(error, client, request, repaired)
     credential = renewed
-    // Another process may have renewed it meanwhile, and reported that itself.
+    // Another process may have renewed the credential meanwhile, and reported the renewal itself.
     if (credential.isFresh) yield [refreshed(credential)]
   }
 }
@@ -289,7 +289,7 @@ async function withReplyCost(client: ServiceClient, request: ModelRequest, reply
   return { ...plain, usage: await withCost(client, request, plain.usage, cacheCreation1h) }
 }
 
-/** Adds the cost from the catalogue, unless the service itself reported one. An unknown cost is left out. */
+/** Adds the cost from the catalogue, unless the service itself reported a cost. An unknown cost is left out. */
 async function withCost(
   { catalogue, service }: ServiceClient,
   { model }: ModelRequest,

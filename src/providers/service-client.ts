@@ -116,7 +116,7 @@ export class ServiceClient {
     return this.#names.fromWire(name)
   }
 
-  /** What the wire writes besides the conversation. The last one is cached, because it is mostly the same from turn to turn. */
+  /** The part of the body that the wire writes besides the conversation. The last such part is cached: it seldom changes between turns. */
   #headOf(request: ModelRequest, messages: readonly Message[]): BodyHead {
     const { wire } = this
     const last = this.#lastHead
@@ -167,7 +167,7 @@ const minReplyLimit = 32 * 1024 * 1024
 /** A token arrives with the JSON around it: some 300 bytes at most services. */
 const maxBytesPerToken = 512
 
-/** The part of a body that is not the conversation, and the request that it was written for. */
+/** The part of a body that is not the conversation, and the request for which this part was written. */
 interface BodyHead {
   readonly request: ModelRequest
   readonly fields: Fields

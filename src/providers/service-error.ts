@@ -260,16 +260,16 @@ function blockAt(
   position: RequestPosition,
   sent: Message,
   items: readonly WireItem[],
-  { blocks }: WireItem,
+  { blockIndexes }: WireItem,
 ): number | undefined {
   const { list, part } = position
   if (list === 'tool_calls') {
     const calls = sent.content.flatMap(({ type }, i) => (type === 'tool_call' ? [i] : []))
     return part === undefined && calls.length > 1 ? undefined : calls[part ?? 0]
   }
-  if (part !== undefined) return blocks[part]
-  const isAlone = blocks.length === 1 && (items.length > 1 || sent.content.length === 1)
-  return isAlone ? blocks[0] : undefined
+  if (part !== undefined) return blockIndexes[part]
+  const isAlone = blockIndexes.length === 1 && (items.length > 1 || sent.content.length === 1)
+  return isAlone ? blockIndexes[0] : undefined
 }
 
 /** The index in the original of a block of `reduced`, the message without its rejected thinking. */

@@ -4,10 +4,10 @@ import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules 
 import type { ServiceOptions } from './service.ts'
 
 /**
- * Throws on wrong options. `ownHeaders` are the headers that the provider sets itself, each with the option to use for it:
- * if `headers` set them too, the service would refuse the request or use the wrong value.
+ * Throws on wrong options. `ownHeaders` are the headers that the provider sets itself, each with the option to use in place of
+ * `headers`: if `headers` set such a header too, the service would refuse the request or use the wrong value.
  */
-export function checkService<Options extends ServiceOptions>(
+export function checkServiceOptions<Options extends ServiceOptions>(
   where: string,
   options: Options,
   rules: OptionRules<Options>,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { plainProvider } from '../core/provider.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { withAliases } from './aliases.ts'
-import { priceList } from './service.ts'
+import { catalogueLookups } from './service.ts'
 import { anthropic } from './services/anthropic.ts'
 import { withoutVision } from './without-vision.ts'
 
@@ -11,13 +11,13 @@ const million = { input: 1_000_000, output: 1_000_000 }
 
 describe('what a provider says about its models', () => {
   test('prices are what the options say, a promise only the first time', async () => {
-    const { costOf } = priceList('anthropic', { models: { mine: rates } })
+    const { costOf } = catalogueLookups('anthropic', { models: { mine: rates } })
     expect(await costOf('mine', million)).toBe(3)
     expect(costOf('mine', million)).toBe(3)
   })
 
   test('and otherwise what the catalogue says', async () => {
-    const { costOf, contextWindow } = priceList('anthropic', undefined)
+    const { costOf, contextWindow } = catalogueLookups('anthropic', undefined)
     expect(await costOf('claude-sonnet-4-5', million)).toBeGreaterThan(1)
     expect(await contextWindow('claude-sonnet-4-5')).toBeGreaterThan(100_000)
     expect(await costOf('unlisted-model', million)).toBeUndefined()
@@ -25,7 +25,7 @@ describe('what a provider says about its models', () => {
   })
 
   test('no price where none is wanted, but still a window', async () => {
-    const { costOf, contextWindow } = priceList('anthropic', false)
+    const { costOf, contextWindow } = catalogueLookups('anthropic', false)
     expect(await costOf('claude-sonnet-4-5', million)).toBeUndefined()
     expect(await contextWindow('claude-sonnet-4-5')).toBeGreaterThan(100_000)
   })

@@ -29,7 +29,7 @@ export interface ServiceOptions extends CredentialOptions {
   readonly clock?: Clock
 }
 
-/** One endpoint of a vendor: the wire that it uses, its address, credentials and quirks. */
+/** One endpoint of a vendor: the wire that the endpoint uses, its address, credentials and quirks. */
 export interface Service {
   readonly name: string
   /** A function may import the wire when the first request needs it. */
@@ -71,13 +71,13 @@ export function createProvider(service: Service, options: ServiceOptions): Provi
       return new LazyStream(loading.then((loaded) => loaded.stream(request, signal)))
     },
     classifyError: (error) => client?.classifyError(error) ?? null,
-    ...priceList(service.name, options.prices),
+    ...catalogueLookups(service.name, options.prices),
   }
   const watched = watchdog === false ? provider : withWatchdog(provider, { clock, ...watchdog })
   return retry === false ? watched : withRetry(watched, { clock, ...retry })
 }
 
-/** A stream that exists before the code that makes its source is loaded. Afterwards each event is passed on without an extra promise. */
+/** A stream that can be returned while the code behind it is still being loaded. Afterwards each event is passed on without an extra promise. */
 export class LazyStream implements AsyncIterableIterator<ModelEvent> {
   readonly #loading: Promise<EventIterator>
   #inner: EventIterator | undefined
@@ -85,7 +85,7 @@ export class LazyStream implements AsyncIterableIterator<ModelEvent> {
 
   constructor(loading: Promise<EventIterator>) {
     this.#loading = loading
-    loading.catch(() => {}) // the first next() reports it
+    loading.catch(() => {}) // the first next() reports the error
   }
 
   [Symbol.asyncIterator](): this {
@@ -115,10 +115,10 @@ export class LazyStream implements AsyncIterableIterator<ModelEvent> {
 const done = { done: true, value: undefined } as const
 
 /**
- * A provider's prices and context windows. The catalogue is loaded by the first call of either function. The client has a
- * catalogue of its own; both read the same price list, which is loaded once.
+ * The functions of a provider that look up prices and context windows in a catalogue. The catalogue is loaded by the first call of
+ * either function. The client has a catalogue of its own; both catalogues read the same price list, which is loaded once.
  */
-export function priceList(
+export function catalogueLookups(
   provider: string,
   prices: CatalogueOverrides | false | undefined,
 ): Required<Pick<Provider, 'costOf' | 'contextWindow'>> {

@@ -11,19 +11,19 @@ export interface Wire {
   readonly rules: WireRules
   /** The field of the body that holds the conversation. */
   readonly conversationField: 'messages' | 'input' | 'contents'
-  /** Added to the service's base URL. */
+  /** The path that is added to the base URL of the service. */
   path(request: ModelRequest): string
   /** The body without the conversation. A big value that seldom changes is a `RawJson`. */
   fields(request: ModelRequest): Fields
   /** Items that come before the conversation in its list, such as a system prompt. */
   leadingItems?(request: ModelRequest): readonly object[]
-  /** Writes one message. Must depend on the message alone, because its bytes are cached as long as the message lives. */
+  /** Writes one message. The result must depend on the message alone, because its bytes are cached as long as the message lives. */
   writeMessage(message: Message): readonly WireItem[]
-  /** The same items with a cache breakpoint at their end: the service caches the request up to there. Absent if the API has none. */
+  /** The same items with a cache breakpoint at their end: the service caches the request up to there. Absent if the API has no breakpoints. */
   withCacheBreakpoint?(items: readonly WireItem[]): readonly WireItem[]
   /**
-   * A shortcut for adding a breakpoint to a message that is already serialized. Every serialized message ends with `end`;
-   * inserting `text` just before that makes the breakpoint. Not used if the last block is thinking.
+   * A shortcut for adding a breakpoint to a message that is already serialized. Every serialized message ends with `end`; to insert
+   * `text` just before `end` makes the breakpoint. Not used if the last block is thinking.
    */
   readonly breakpointPatch?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder
@@ -34,8 +34,8 @@ export interface Wire {
 /** One element of the conversation on the wire. A message may become several. */
 export interface WireItem {
   readonly json: object
-  /** For each part of `json`, the index of the block of the message that it was made of. A refusal names a part; this finds the block. */
-  readonly blocks: readonly number[]
+  /** For each part of `json`, the index of the block of the message from which it was made. A refusal names a part; this finds the block. */
+  readonly blockIndexes: readonly number[]
 }
 
 export interface WireError {
@@ -108,7 +108,7 @@ export interface WireRules {
   readonly maxImages: number
   /** The sum of all images and documents of a request, in base64 characters. */
   readonly maxTotalMediaLength: number
-  /** Thinking is only sent back with the signature it came with. */
+  /** Thinking is only sent back with the signature with which it came. */
   readonly signedThinkingOnly: boolean
   /** Assistant messages may hold images. */
   readonly assistantImages?: boolean

@@ -20,7 +20,7 @@ export function crashEntries(
   const interrupted = transcript.openCalls.filter(
     ({ id }) => transcript.isUnderWay(id) && transcript.lastStartOf(id)?.replay === 'opaque',
   )
-  const results = interrupted.map(({ id }) => syntheticResult(id, 'unknown', describeLeftoverCommands?.(id)))
+  const results = interrupted.map(({ id }) => syntheticResult(id, 'interrupted', describeLeftoverCommands?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, interrupted)]
   const stop = hasStoreFailed ? 'error' : 'crashed'
   const isShared = !hasStoreFailed && sessionCountOfDeadProcess > 1

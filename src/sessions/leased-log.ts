@@ -15,7 +15,7 @@ export interface SessionOptions {
   readonly newId?: () => string
   /** Names the writer in the error that others get while the session is busy. */
   readonly owner?: string
-  /** How long a writer that does not renew its lease keeps it. Default 30 s. */
+  /** How long a writer keeps its lease without renewing it. Default 30 s. */
   readonly leaseMs?: number
   /** Take the session from its present writer, whose further writes are refused. */
   readonly takeOver?: boolean
@@ -94,7 +94,7 @@ export abstract class LeasedLog {
 
   open(): Promise<void> {
     const opening = this.#queue.then(() => this.#acquireIfFree())
-    this.#queue = opening.catch(() => {}) // additions queued after this wait for it, and then reuse the open lease
+    this.#queue = opening.catch(() => {}) // additions that are queued later wait for this opening, and then reuse its lease
     return opening
   }
 
@@ -126,8 +126,9 @@ export abstract class LeasedLog {
     else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
-    // Stop requests first: a run whose process died before it saw one is then logged as stopped, not as crashed. They change
-    // nothing if there is no such run, and are accepted again below, which does nothing: a message is logged once.
+    // Stop requests first: if the process of a run died before it saw a stop request, the run is then logged as stopped, not as
+    // crashed. Without such a run, a stop request changes nothing. Below they are accepted again, which does nothing, because a
+    // message is logged once.
     if (!this.#leaseHolder) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
     await this.recover()
     if (this.#leaseHolder) await this.acceptChildInbox()
@@ -138,8 +139,8 @@ export abstract class LeasedLog {
   }
 
   /**
-   * Reads entries that other processes wrote after our head. For a new session, finding any means that another process
-   * created the same id.
+   * Reads the entries that other processes wrote after the head that is known here. If a new session has such entries, another
+   * process has created a session with the same id.
    */
   async #readEntriesOfOthers(): Promise<readonly LogEntry[]> {
     const entries = await this.store.read(this.id, { after: this.#head })
@@ -218,7 +219,7 @@ export abstract class LeasedLog {
       // Another process is creating the session; send to its inbox.
       await this.store.send(this.id, item).catch(async (problem) => {
         if (!(problem instanceof SessionNotFoundError)) throw problem
-        // It gave up before it wrote anything. Try again, after a pause that grows with each try.
+        // The other process gave up before it wrote anything. Try again, after a pause that grows with each try.
         await sleep(5 * (11 - tries), { clock: this.clock })
         return this.#sendFirst(item, tries - 1)
       })
@@ -240,7 +241,7 @@ export abstract class LeasedLog {
     return this.#parent ? this.#parent.canWrite() : this.#isReady
   }
 
-  /** Runs an addition to the log: under the lease that is held, else under one that is taken for it alone. */
+  /** Runs an addition to the log: under the lease that is held, else under a lease that is taken for this addition alone. */
   protected withWriteAccess(work: () => Promise<void> | void): Promise<void> {
     const addition = this.#queue.then(() => this.#runWithWriteAccess(work))
     this.#queue = addition.catch(() => {})

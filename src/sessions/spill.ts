@@ -18,7 +18,7 @@ export interface SpillingStore extends Omit<SessionStore, 'append'> {
   append(sessionId: string, entries: readonly LogEntry[], fence: Fence, content: AppendContent): Promise<void>
 }
 
-/** The full content of an append. A store gets it with the entries, of which large ones are replaced by stubs. */
+/** The full content of an append. A store gets it beside the entries to store, in which stubs stand for the large entries. */
 export interface AppendContent {
   /** The entries as the caller gave them, with nothing in blobs. The summary is computed from them. */
   readonly originalEntries: readonly LogEntry[]
@@ -35,8 +35,8 @@ export interface SpilledBlob {
 const maxInlineSize = 256 * 1024
 
 /**
- * The store that callers see: it takes and gives whole entries, and keeps those of more than 256 KiB as blobs, which
- * `names()` does not show.
+ * The store that callers see: it takes and gives whole entries, and keeps entries of more than 256 KiB as blobs. `names()` does not
+ * show these blobs.
  */
 export function withSpill<Store extends SpillingStore>(
   store: Store,
@@ -69,7 +69,7 @@ async function spill(entry: LogEntry, blobs: SpilledBlob[]): Promise<LogEntry> {
   return kept as LogEntry // a type of the store, which no log contains
 }
 
-/** The entries with those that are kept in blobs. For a store that reads its own entries. */
+/** The entries, with each stub replaced by the entry from its blob. For a store that reads its own entries. */
 export async function wholeEntries(
   blobs: Pick<BlobStore, 'get'>,
   id: string,
@@ -111,7 +111,7 @@ function parsed(bytes: Uint8Array): LogEntry | undefined {
 /** How many entries are read at a time. */
 const pageSize = 1000
 
-/** The names of all blobs but those that hold entries: callers do not see these. */
+/** The names of the blobs that callers see: all except those that hold entries. */
 async function namesWithoutSpilled(store: SpillingStore, id: string): Promise<readonly string[]> {
   const names = await store.blobs(id).names()
   if (names.length === 0) return names

@@ -64,7 +64,7 @@ export interface SqliteStore extends SessionStore {
    */
   backup(toPath: string): Promise<void>
   /**
-   * Returns the space of deleted sessions to the file system. Otherwise the file keeps that space and new sessions reuse it.
+   * Returns the space of deleted sessions to the file system. Without this, the file keeps that space and new sessions reuse it.
    * Rewrites the whole file, and blocks this process meanwhile; rejects with `busy` if another process uses the file at that
    * moment.
    */

@@ -84,7 +84,7 @@ async function readStored(
     return new StoredSession(store, id, history, options, parent)
   } catch (error) {
     if (!history.checkpoint) throw error
-    return new StoredSession(store, id, { entries: await store.read(id) }, options, parent) // it is damaged
+    return new StoredSession(store, id, { entries: await store.read(id) }, options, parent) // the checkpoint is damaged
   }
 }
 

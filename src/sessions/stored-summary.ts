@@ -25,8 +25,8 @@ export interface StoredSummary extends SessionDetails, StatusFacts {
   readonly undelivered: readonly (readonly [id: string, seq: number])[]
   readonly checkpoint?: number
   /**
-   * Crashes of a process that held other sessions too, in runs without progress of this one: it may be the cause. 0 from the
-   * beginning of a run, absent once it has made progress.
+   * How often a process crashed that held this session and others, while a run of this session had made no progress: this session
+   * may be the cause. Counted from the beginning of a run (0); absent once a run has made progress or ended without a crash.
    */
   readonly suspicions?: number
 }
@@ -65,7 +65,7 @@ function fold(draft: Draft, entry: LogEntry): void {
   }
 }
 
-/** More are not remembered, because the summary is written with each append. */
+/** Only so many are remembered, because the summary is written with each append. */
 const maxUndelivered = 200
 
 const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: EntryOf<Type>) => void } = {

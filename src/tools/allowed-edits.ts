@@ -22,9 +22,9 @@ interface AllowedEdits {
 }
 
 /**
- * Makes the edits that were allowed, each on its own: one that cannot be made does not stop the others. In the preview, the
- * person saw each edit applied to the result of all edits before it. Without the denied ones, a later edit may fit another place:
- * one that would change other lines than the person saw is not made.
+ * Makes the edits that were allowed, independently: an edit that cannot be made does not stop the others. In the preview, the
+ * person saw each edit applied to the result of all edits before it. Without the denied edits, a later edit may fit another place.
+ * An edit that would change other lines than those that the person saw is not made.
  */
 export async function applyAllowed(
   before: string,

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { codeOf, messageOf } from '../core/errors.ts'
 import type { FileInfo, OpenFile } from '../core/execution.ts'
 import type { FileTouch, PreviewContext, ToolContext, TouchedFile } from '../core/tool.ts'
-import { digestOf, digestOfFile } from '../platform/digest.ts'
+import { contentIdOf, digestOf } from '../platform/digest.ts'
 import { openFile, readAll, withFile } from '../platform/files-of.ts'
 import { type PlannedWrite, plannedWritesIn, plannedWriteWith, writesOwner } from '../platform/planned-writes.ts'
 import { fileProblem, isFolder } from './file-problem.ts'
@@ -15,7 +15,7 @@ export type ChangeContext = Pick<
   'execution' | 'handle' | 'signal' | 'log' | 'callId' | 'idempotencyKey' | 'attempt'
 >
 
-/** The file as it is now. No other call changes it while `changeFile` uses it; during `previewFile` it may change. */
+/** The file as it is now. While `changeFile` uses it, no other call changes it; during `previewFile`, other calls may. */
 export interface CurrentFile {
   readonly info: FileInfo
   /** The whole content, read once. Throws an error for the model if the file is larger than `maxEditableBytes`. */
@@ -23,12 +23,12 @@ export interface CurrentFile {
 }
 
 /**
- * Computes the new content of the file; `'no change'` leaves the file as it is, and is an error if there is no file. An
- * error that it throws is the error of the tool.
+ * Computes the new content of the file. To return `'no change'` leaves the file as it is, and is an error if there is no file. An
+ * error that this function throws is the error of the tool.
  */
 export type Change = (current: CurrentFile | undefined) => Promise<Uint8Array | ReportedChange | 'no change'>
 
-/** New content, and a report about it that a later attempt of the call gets if this one is interrupted. */
+/** New content, and a report. If this attempt of the call is interrupted after the write, the next one gets the report. */
 interface ReportedChange {
   readonly content: Uint8Array
   /** Plain JSON. */
@@ -65,10 +65,10 @@ export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: C
   const { path } = touch
   refuseFolderName(path)
   const { execution, handle, signal } = ctx
-  // Changes of one file wait in one queue, which all agents of an execution context share. The file is identified by its key, the
-  // same for all its names. A file that is to be created has none yet, so calls also wait in a queue for the path.
+  // Changes of one file wait in one queue, which all agents of an execution context share. The file is identified by its key, which
+  // is the same for all its names. A file that is to be created has no key yet, so calls also wait in a queue for the path.
   return runSerially(execution, `path ${posix.resolve(handle.cwd, path)}`, signal, async () => {
-    const key = await withCurrentFile(ctx, path, async (file) => file?.info.key)
+    const key = await withFileIfExists(ctx, path, async (file) => file?.info.key)
     if (key === undefined) return changeExclusively(ctx, touch, change)
     return runSerially(execution, key, signal, () => changeExclusively(ctx, touch, change))
   })
@@ -81,7 +81,7 @@ export async function previewFile<T>(
   use: (current: CurrentFile | undefined) => Promise<T>,
 ): Promise<T> {
   refuseFolderName(path)
-  return withCurrentFile(ctx, path, (open) => use(open && currentFile(path, open)))
+  return withFileIfExists(ctx, path, (file) => use(file && currentFileOf(path, file)))
 }
 
 function refuseFolderName(path: string): void {
@@ -94,12 +94,12 @@ export const noSuchFile = (path: string, ctx: PreviewContext): Promise<Error> =>
 
 async function changeExclusively(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
   const { path } = touch
-  const prepared = await withCurrentFile(ctx, path, (open) => prepareWrite(ctx, touch, change, open))
+  const prepared = await withFileIfExists(ctx, path, (file) => prepareWrite(ctx, touch, change, file))
   if ('outcome' in prepared) return prepared
   const { info, beforeId, oldBytes, newBytes, report } = prepared
-  const after = digestOf(newBytes)
+  const afterDigest = digestOf(newBytes)
   await yieldToEventLoop(ctx.signal)
-  await planWrite(ctx, { path, before: beforeId, after, ...(report !== undefined && { report }) })
+  await planWrite(ctx, { path, before: beforeId, after: afterDigest, ...(report !== undefined && { report }) })
   // Nothing else runs between this check and the write, so a cancelled call does not start writing.
   ctx.signal.throwIfAborted()
   await write(ctx, path, newBytes, info)
@@ -111,7 +111,7 @@ interface PreparedWrite {
   readonly info: FileInfo | undefined
   /** Identifies the old content: its digest, or the stamp of a very large file. `null` if there is no file. */
   readonly beforeId: string | null
-  /** Absent if `change` did not read them. */
+  /** Absent if there was no file, or `change` did not read it. */
   readonly oldBytes: Uint8Array | undefined
   readonly newBytes: Uint8Array
   readonly report?: unknown
@@ -121,39 +121,39 @@ async function prepareWrite(
   ctx: ChangeContext,
   touch: FileTouch,
   change: Change,
-  open: OpenFile | undefined,
+  existing: OpenFile | undefined,
 ): Promise<ChangedFile | PreparedWrite> {
   const { path } = touch
   const planned = plannedWriteOf(ctx)
-  if (planned && open && (await wasWritten(planned, open)))
+  if (planned && existing && (await wasWritten(planned, existing)))
     return {
       outcome: 'written by earlier attempt',
       isNew: planned.before === null,
-      file: await touched(touch, open),
+      file: await touched(touch, existing),
       ...(planned.report !== undefined && { report: planned.report }),
     }
-  const beforeId = open ? await digestOfFile(open) : null
+  const beforeId = existing ? await contentIdOf(existing) : null
   if (planned && planned.before !== beforeId)
     throw new Error(
       `"${path}" was changed by something else while this call was interrupted, so nothing was written; read it again`,
     )
-  const current = open && currentFile(path, open)
+  const current = existing && currentFileOf(path, existing)
   const changed = await change(current)
   if (changed !== 'no change') {
     const { content: newBytes, ...report } = 'content' in changed ? changed : { content: changed }
-    return { info: open?.info, beforeId, oldBytes: await current?.read, newBytes, ...report }
+    return { info: existing?.info, beforeId, oldBytes: await current?.read, newBytes, ...report }
   }
-  if (!open) throw await noSuchFile(path, ctx)
-  return { outcome: 'no change', file: await touched(touch, open) }
+  if (!existing) throw await noSuchFile(path, ctx)
+  return { outcome: 'no change', file: await touched(touch, existing) }
 }
 
 /** Opens the file, if there is one, while `use` runs. */
-async function withCurrentFile<T>(
+async function withFileIfExists<T>(
   ctx: PreviewContext,
   path: string,
   use: (file: OpenFile | undefined) => Promise<T>,
 ): Promise<T> {
-  const file = await openCurrentFile(ctx, path)
+  const file = await openIfExists(ctx, path)
   try {
     return await use(file)
   } finally {
@@ -161,7 +161,7 @@ async function withCurrentFile<T>(
   }
 }
 
-async function openCurrentFile(ctx: PreviewContext, path: string): Promise<OpenFile | undefined> {
+async function openIfExists(ctx: PreviewContext, path: string): Promise<OpenFile | undefined> {
   try {
     return await openFile(ctx, path)
   } catch (error) {
@@ -171,7 +171,7 @@ async function openCurrentFile(ctx: PreviewContext, path: string): Promise<OpenF
   }
 }
 
-function currentFile(path: string, file: OpenFile): CurrentFile & { readonly read: Promise<Uint8Array> | undefined } {
+function currentFileOf(path: string, file: OpenFile): CurrentFile & { readonly read: Promise<Uint8Array> | undefined } {
   let read: Promise<Uint8Array> | undefined
   return {
     info: file.info,
@@ -191,11 +191,11 @@ function currentFile(path: string, file: OpenFile): CurrentFile & { readonly rea
 
 /** Whether an earlier attempt wrote the file. */
 async function wasWritten({ after }: PlannedWrite, file: OpenFile): Promise<boolean> {
-  return (await contentDigest(file)) === after
+  return (await wholeDigestOf(file)) === after
 }
 
-/** The digest of the whole content, also of a very large file, of which `digestOfFile` takes only the stamp. */
-async function contentDigest({ read }: OpenFile): Promise<string> {
+/** The digest of the whole content. `contentIdOf` would give only the stamp of a very large file. */
+async function wholeDigestOf({ read }: OpenFile): Promise<string> {
   const hash = createHash('sha256')
   for (let position = 0; ; ) {
     const bytes = await read(position, 1024 * 1024)
@@ -212,8 +212,8 @@ async function write(
   current: FileInfo | undefined,
 ): Promise<void> {
   const { execution, handle } = ctx
-  // The write fails if the file has another stamp by then. A context without stamps has only the one that `openFile` of
-  // platform/files-of.ts invents, which `writeFile` does not know.
+  // The write fails if the stamp of the file has changed by then. A context with neither `openFile` nor `stat` has no stamps:
+  // `current.stamp` was made up by `openFile` of platform/files-of.ts and means nothing to `writeFile`, so it is not passed.
   const hasStamps = execution.openFile !== undefined || execution.stat !== undefined
   const ifStamp = current ? current.stamp : null
   try {
@@ -224,10 +224,10 @@ async function write(
 }
 
 async function touched({ path, access }: FileTouch, file: OpenFile): Promise<TouchedFile> {
-  return { path, access, key: file.info.key, digest: await digestOfFile(file) }
+  return { path, access, key: file.info.key, digest: await contentIdOf(file) }
 }
 
-/** The file after the write. Its digest is computed from the written content, because the file may have changed since. */
+/** The file after the write. Its digest is that of the written content: the file itself may have changed since. */
 async function writtenFile(ctx: ChangeContext, touch: FileTouch, content: Uint8Array): Promise<TouchedFile> {
   const { path } = touch
   try {
@@ -241,7 +241,7 @@ async function writtenFile(ctx: ChangeContext, touch: FileTouch, content: Uint8A
 
 type PlanContext = Pick<ToolContext, 'log' | 'signal' | 'callId' | 'idempotencyKey' | 'attempt'>
 
-/** The write that an earlier attempt of this call, cut off by a crash, had planned. */
+/** The write that an earlier attempt of this call had planned before it was cut off. */
 export function plannedWriteOf({ log, idempotencyKey, attempt }: PlanContext): PlannedWrite | undefined {
   return attempt > 1 ? plannedWriteWith(log, idempotencyKey) : undefined
 }
@@ -249,7 +249,8 @@ export function plannedWriteOf({ log, idempotencyKey, attempt }: PlanContext): P
 /** Records in the log what this call is about to write. Must be awaited before the write. */
 export function planWrite(ctx: PlanContext, planned: Omit<PlannedWrite, 'key' | 'callId'>): Promise<void> {
   const { log, signal, callId, idempotencyKey: key } = ctx
-  // Serially, because a state entry replaces the previous one of its owner: it has to contain the open plans of other calls too.
+  // One call after another: a state entry replaces the previous state entry of its owner, so it must contain the open plans of other
+  // calls too.
   return runSerially(log, writesOwner, signal, async () => {
     const others = plannedWritesIn(log).filter((plan) => plan.key !== key && log.transcript.isUnderWay(plan.callId))
     await log.append({ type: 'state', owner: writesOwner, value: { writes: [...others, { key, callId, ...planned }] } })

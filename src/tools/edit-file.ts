@@ -44,9 +44,9 @@ export interface EditDetails {
 }
 
 /**
- * Makes all of the edits, each on the result of the one before, or none. If a person decided about each edit, makes the allowed
- * ones instead, each on its own: one that can no longer be made as the person saw it fails alone. Throws if the file does not
- * exist.
+ * Makes either all of the edits or none; each edit works on the result of the one before. If a person decided about each edit, only
+ * the allowed ones are made, independently: if one can no longer be made in the way the person saw, only that one fails. Throws if
+ * the file does not exist.
  */
 export async function editFile(
   ctx: ToolContext,
@@ -54,27 +54,27 @@ export async function editFile(
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
 ): Promise<EditFileResult> {
-  // `changeFile` does not call the function if an earlier attempt of this call has written the file: then nothing is computed.
+  // Stays empty if an earlier attempt of this call has written the file: then `changeFile` does not call the function.
   const computed: { edits?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
-    const plan = await computeEdits(file, path, inputs, ctx, { decisions })
-    computed.edits = plan
-    if (plan.type === 'refused' || plan.text === file.text) return 'no change'
-    const content = encodeWithinLimit(path, plan)
-    return plan.outcomes ? { content, report: plan.outcomes } : content
+    const computedEdits = await computeEdits(file, path, inputs, ctx, { decisions })
+    computed.edits = computedEdits
+    if (computedEdits.type === 'refused' || computedEdits.text === file.text) return 'no change'
+    const content = encodeWithinLimit(path, computedEdits)
+    return computedEdits.outcomes ? { content, report: computedEdits.outcomes } : content
   })
   const { file } = changed
-  const { edits: plan } = computed
-  if (!plan) {
+  const { edits: computedEdits } = computed
+  if (!computedEdits) {
     const savedOutcomes = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
     return { type: 'edited by earlier attempt', details: { file, ...savedOutcomes } }
   }
-  if (plan.type === 'refused') return plan
-  const replacements = plan.appliedEdits.reduce((sum, { count }) => sum + count, 0)
-  const outcomes = plan.outcomes && { edits: plan.outcomes }
-  const details = { file, replacements, diff: diffWithNote(plan), ...outcomes }
-  return { type: 'edited', appliedEdits: plan.appliedEdits, details }
+  if (computedEdits.type === 'refused') return computedEdits
+  const { appliedEdits, outcomes } = computedEdits
+  const replacements = appliedEdits.reduce((sum, { count }) => sum + count, 0)
+  const details = { file, replacements, diff: diffWithNote(computedEdits), ...(outcomes && { edits: outcomes }) }
+  return { type: 'edited', appliedEdits, details }
 }
 
 /** The change that the edits would make to the file, or why one of them cannot be made. Changes nothing. */
@@ -83,15 +83,16 @@ export async function previewEdits(
   path: string,
   inputs: readonly EditInput[],
 ): Promise<ToolPreview | Refusal> {
-  const plan = await previewFile(ctx, path, async (current) =>
+  const computedEdits = await previewFile(ctx, path, async (current) =>
     computeEdits(await readEditable(current, path, inputs, ctx), path, inputs, ctx, {
       diffEachEdit: allowsPerEditDecisions(inputs),
     }),
   )
-  if (plan.type === 'refused') return plan
-  encodeWithinLimit(path, plan) // throws if the file would become too large
-  const each = plan.editDiffs && { edits: plan.editDiffs.map(previewOf) }
-  return { files: [{ path, change: 'edit', ...previewOf(plan), ...each }] }
+  if (computedEdits.type === 'refused') return computedEdits
+  encodeWithinLimit(path, computedEdits) // throws if the file would become too large
+  const { editDiffs } = computedEdits
+  const each = editDiffs && { edits: editDiffs.map(previewOf) }
+  return { files: [{ path, change: 'edit', ...previewOf(computedEdits), ...each }] }
 }
 
 const previewOf = ({ diff, added, removed, moreLines = 0 }: CountedDiff): EditPreview => ({
@@ -163,7 +164,7 @@ async function readEditable(
 }
 
 interface ComputeOptions {
-  /** A person's decision about each edit: only the allowed ones are applied. Without it, all are, or none. */
+  /** A person's decision about each edit: only the allowed edits are applied. Absent: either all edits are applied, or none. */
   readonly decisions?: readonly EditDecision[] | undefined
   /** Also compute what each edit changes. */
   readonly diffEachEdit?: boolean
@@ -180,7 +181,7 @@ async function computeEdits(
   const { replaceText } = await import('./matching/replace.ts')
   const options: ReplaceOptions = {
     display: file.decodeForDisplay,
-    // The limit is in bytes, and `encodeWithinLimit` checks it. A text with more characters than that is refused before it is built.
+    // `encodeWithinLimit` checks the limit, which is in bytes. A text with more characters than that is refused before it is built.
     maxLength: maxEditableBytes,
     reportLines: inputs.length === 1,
   }
@@ -225,7 +226,7 @@ const longestEditDiff = 8192
 export const allowsPerEditDecisions = ({ length }: readonly EditInput[]): boolean =>
   length > 1 && length <= maxDecidedEdits
 
-/** Makes a function that lets other work run if none could for `maxBlockMs`. */
+/** Makes a function that lets other work run if no other work could run for `maxBlockMs`. */
 function createYielder(signal: AbortSignal): () => Promise<void> {
   let lastYieldAt = performance.now()
   return async () => {
@@ -251,10 +252,10 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. So `text` has one character for each byte of the file, and
-  // `encodeAsFileText` turns the strings of the edit into the bytes that they would be in UTF-8, written in the same way. If an
-  // old_string with non-ASCII characters is found, that part of the file is UTF-8, and new_string may be too. If old_string is
-  // ASCII, nothing tells how to encode non-ASCII characters of new_string.
+  // Not all of the file is UTF-8: it may be Latin-1, or a mixture. So `text` has one character for each byte of the file.
+  // `encodeAsFileText` does the same with the strings of the edit: one character for each byte of their UTF-8 form. If an
+  // old_string with non-ASCII characters is found, that part of the file is UTF-8, and new_string may be UTF-8 too. If old_string
+  // is ASCII, nothing tells how to encode non-ASCII characters of new_string.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',

@@ -20,13 +20,13 @@ Leave out the line numbers that read_file shows. The rest of the file stays byte
 export interface MultiEditInput {
   readonly path: string
   readonly edits: readonly EditInput[]
-  /** The decision about each edit, if some were denied. The pipeline adds it; a model cannot. */
+  /** Despite the name, a person's decision about each edit, if some were denied. The pipeline adds this; a model cannot. */
   readonly _outcomes?: readonly EditDecision[]
 }
 
 const editSchema = { type: 'object', properties: editProperties, required: ['old_string', 'new_string'] }
 
-/** A tool that makes several edits to a file: all or nothing, or those that a person allowed. */
+/** A tool that makes several edits to a file: all of them or none, or those that a person allowed. */
 export const multiEdit: ToolDef<MultiEditInput> = {
   spec: {
     name: 'multi_edit',

@@ -1,7 +1,7 @@
 import type { OpenFile } from '../core/execution.ts'
 import type { JsonSchema, ToolCheck, ToolContext, ToolDef, TouchedFile } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
-import { digestOfFile } from '../platform/digest.ts'
+import { contentIdOf } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
 import { fileProblem, isFolder } from './file-problem.ts'
@@ -49,7 +49,7 @@ export function createReadFileTool({
           const file = readInBlocks(opened, ctx.signal)
           const { output, details } = await show(file, path, request)
           const slice = `${request.offset}:${request.limit}:${request.maxBytes}:${request.isNumbered}`
-          const digest = await digestOfFile(file)
+          const digest = await contentIdOf(file)
           const touched: TouchedFile = { path, access: 'read', key: file.info.key, digest, slice }
           return { output, details: { ...details, file: touched } }
         })

@@ -1,4 +1,4 @@
-import { shownName } from '../../core/provider.ts'
+import { nameForModel } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
@@ -63,14 +63,15 @@ export class Disclosure implements Disclosed {
   offerTool(): string | undefined {
     const { tools, provider, settings } = this.#run
     for (const name of tools.names())
-      if (name === toolSearchName || shownName(provider, name) === toolSearchName) return shownName(provider, name)
+      if (name === toolSearchName || nameForModel(provider, name) === toolSearchName)
+        return nameForModel(provider, name)
     if (settings.behavior.toolSearch?.tool === false) {
       const other = [...tools.names()].find((name) => isToolSearch(tools.get(name)!))
-      return other === undefined ? undefined : shownName(provider, other)
+      return other === undefined ? undefined : nameForModel(provider, other)
     }
     tools.add(createToolSearchTool())
     this.refresh()
-    return shownName(provider, toolSearchName)
+    return nameForModel(provider, toolSearchName)
   }
 }
 

@@ -1,4 +1,4 @@
-import { shownName } from '../../core/provider.ts'
+import { nameForModel } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import { compareTexts, headOf } from '../../core/text.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
@@ -24,7 +24,7 @@ export function lazyToolsOf(run: Run): LazyToolEntry[] {
   const entries: LazyToolEntry[] = []
   for (const canonicalName of run.tools.names()) {
     const tool = run.tools.get(canonicalName)
-    const name = shownName(run.provider, canonicalName)
+    const name = nameForModel(run.provider, canonicalName)
     // A tool with the name of the search tool is the search tool, and must not be hidden.
     if (!tool?.mcp || !isLazy(tool, run) || name === toolSearchName) continue
     const { description, inputSchema } = tool.spec

@@ -2,7 +2,7 @@ import { show } from '../../core/behavior.ts'
 import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import type { CatalogueOverrides } from '../catalogue.ts'
 import { checkOptions, isFunction, type OptionRules } from '../options.ts'
-import { LazyStream, priceList } from '../service.ts'
+import { catalogueLookups, LazyStream } from '../service.ts'
 import { checkPrices, objectOrFalseRule, objectRule, textRule } from '../service-options.ts'
 
 /** Any language model of the AI SDK as a provider: `aiSdk(anthropic('claude-…'))`. */
@@ -21,7 +21,7 @@ export function aiSdk(
   const { name = model.provider, capabilities, prices } = options
   if (prices) checkPrices('aiSdk() option "prices"', prices)
   // Packages add the API to the provider's name: "anthropic.messages".
-  const listed = prices ? priceList(name.split('.', 1)[0]!, prices) : undefined
+  const listed = prices ? catalogueLookups(name.split('.', 1)[0]!, prices) : undefined
   const { costOf = listed?.costOf, contextWindow = listed?.contextWindow } = options
   let loaded: LoadedModel | undefined
   let loading: Promise<LoadedModel> | undefined

@@ -13,7 +13,7 @@ export interface ListRepairContext {
   /** A changed message. The same change gives the same object, because its bytes are cached by identity. */
   variantOf(message: Message, key: string, make: () => readonly SessionContentBlock[]): Message
   /** Remembers, for each block of a reordered message, its index in the original. */
-  recordOrder(message: Message, blocks: readonly number[]): void
+  recordOrder(message: Message, blockIndexes: readonly number[]): void
 }
 
 /** Applies the rules that concern several messages to one list, which may grow. */
@@ -75,15 +75,15 @@ export class ListRepair {
   }
 
   #add(source: number): void {
-    const { message, blocks, repairs } = this.#context.repairMessage(this.#list[source]!)
+    const { message, blockIndexes, repairs } = this.#context.repairMessage(this.#list[source]!)
     for (const { block, rule, detail } of repairs) this.#report(rule, source, block, detail)
-    const reduced = this.#withoutOldMedia(message, source, blocks)
+    const reduced = this.#withoutOldMedia(message, source, blockIndexes)
     this.#media.add(reduced)
-    if (message.role === 'assistant') this.#addAssistant(reduced, source, blocks)
-    else this.#addUser(reduced, source, blocks)
+    if (message.role === 'assistant') this.#addAssistant(reduced, source, blockIndexes)
+    else this.#addUser(reduced, source, blockIndexes)
   }
 
-  #addAssistant(message: Message, source: number, blocks: readonly number[]): void {
+  #addAssistant(message: Message, source: number, blockIndexes: readonly number[]): void {
     if (this.#openCalls.length > 0) this.#flushOpenCalls()
     if (message.content.length === 0) {
       this.#report('empty-message', source)
@@ -100,8 +100,8 @@ export class ListRepair {
     this.#openCalls = message.content.flatMap((call, i): OpenCall[] => {
       if (call.type !== 'tool_call') return []
       const id = this.#ids.take(call.id)
-      if (id !== call.id) this.#report('call-id', source, blocks[i])
-      return [{ call, id, source, block: blocks[i]! }]
+      if (id !== call.id) this.#report('call-id', source, blockIndexes[i])
+      return [{ call, id, source, block: blockIndexes[i]! }]
     })
     this.#push(this.#withCallIds(message), source)
   }
@@ -114,7 +114,7 @@ export class ListRepair {
     )
   }
 
-  #addUser(message: Message, source: number, blocks: readonly number[]): void {
+  #addUser(message: Message, source: number, blockIndexes: readonly number[]): void {
     if (message.content.length === 0) {
       this.#report('empty-message', source)
       return
@@ -125,7 +125,7 @@ export class ListRepair {
       this.#push(message, source)
       return
     }
-    for (const [i, block] of message.content.entries()) this.#collect({ block, source, index: blocks[i]! })
+    for (const [i, block] of message.content.entries()) this.#collect({ block, source, index: blockIndexes[i]! })
     if (this.#openCalls.every(({ result }) => result)) this.#flushOpenCalls()
   }
 
@@ -202,7 +202,7 @@ export class ListRepair {
     this.#sources.push(source)
   }
 
-  #withoutOldMedia(message: Message, source: number, blocks: readonly number[]): Message {
+  #withoutOldMedia(message: Message, source: number, blockIndexes: readonly number[]): Message {
     if (this.#mediaSeen >= this.#mediaOmitted) return message
     const before = this.#mediaSeen
     const content = message.content.map((block, i): SessionContentBlock => {
@@ -212,7 +212,7 @@ export class ListRepair {
       const isList = block.type === 'tool_result' && typeof block.output !== 'string'
       const shown = isList ? { ...block, output: block.output.map(withoutMedia) } : withoutMedia(block)
       if (this.#mediaSeen === seen || seen >= this.#mediaOmitted) return block
-      this.#report('too-many-images', source, blocks[i])
+      this.#report('too-many-images', source, blockIndexes[i])
       return shown
     })
     if (this.#mediaSeen === before) return message

@@ -22,11 +22,11 @@ const stranger = { provider: 'q', model: 'm' }
 
 function fitted(role: string, content: readonly object[], by: Partial<SessionTurn> = {}) {
   const message = { role, content, ...by } as Message
-  const { message: made, blocks, repairs } = repairMessage(message, rules, recipient)
+  const { message: made, blockIndexes, repairs } = repairMessage(message, rules, recipient)
   return {
     content: made.content,
     role: made.role,
-    blocks,
+    blockIndexes,
     rules: repairs.map(({ rule }) => rule),
     isSame: made === message,
   }
@@ -39,13 +39,13 @@ const thought = (more: object = {}) => ({ type: 'thinking', text: 'Hm.', ...more
 describe('a message', () => {
   test('with nothing wrong stays the very same', () => {
     const content = [thought({ signature: 's' }), text('Yes.'), call()]
-    expect(fitted('assistant', content, ours)).toMatchObject({ isSame: true, rules: [], blocks: [0, 1, 2] })
+    expect(fitted('assistant', content, ours)).toMatchObject({ isSame: true, rules: [], blockIndexes: [0, 1, 2] })
   })
 
   test('knows for each of its blocks which one it was', () => {
-    const { content, blocks } = fitted('user', [text(''), text('A'), { type: 'x' }, text('B')])
+    const { content, blockIndexes } = fitted('user', [text(''), text('A'), { type: 'x' }, text('B')])
     expect(content).toEqual([text('A'), text('B')])
-    expect(blocks).toEqual([1, 3])
+    expect(blockIndexes).toEqual([1, 3])
   })
 
   test('of an unknown role is the user’s', () => {
@@ -98,11 +98,11 @@ describe('calls', () => {
     ['another model of the same provider', sibling, false],
     ['this model', ours, false],
   ])('that %s made come last: %j', (_, by, isMoved) => {
-    const { content, blocks, rules } = fitted('assistant', [call(), text('A'), call({ id: 'b' })], by)
+    const { content, blockIndexes, rules } = fitted('assistant', [call(), text('A'), call({ id: 'b' })], by)
     expect(content.map(({ type }) => type)).toEqual(
       isMoved ? ['text', 'tool_call', 'tool_call'] : ['tool_call', 'text', 'tool_call'],
     )
-    expect(blocks).toEqual(isMoved ? [1, 0, 2] : [0, 1, 2])
+    expect(blockIndexes).toEqual(isMoved ? [1, 0, 2] : [0, 1, 2])
     expect(rules).toEqual(isMoved ? ['calls-last'] : [])
   })
 

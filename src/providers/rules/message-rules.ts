@@ -34,8 +34,8 @@ interface BlockRepair {
 export interface RepairedMessage {
   /** The same message object if nothing had to be repaired. */
   readonly message: Message
-  /** For each block, the index of the block it was made of. */
-  readonly blocks: readonly number[]
+  /** For each block, the index of the block from which it was made. */
+  readonly blockIndexes: readonly number[]
   readonly repairs: readonly BlockRepair[]
 }
 
@@ -57,10 +57,10 @@ export function repairMessage(message: Message, rules: WireRules, recipient: Rec
   }
   if (role === 'assistant') kept = callsLast(withoutTrailingThinking(kept, tell), origin, recipient, tell)
 
-  const blocks = kept.map(({ from }) => from)
+  const blockIndexes = kept.map(({ from }) => from)
   const isSame = kept.length === message.content?.length && kept.every(({ block }, i) => block === given[i])
-  if (isSame && role === message.role) return { message, blocks, repairs }
-  return { message: { ...message, role, content: kept.map(({ block }) => block) }, blocks, repairs }
+  if (isSame && role === message.role) return { message, blockIndexes, repairs }
+  return { message: { ...message, role, content: kept.map(({ block }) => block) }, blockIndexes, repairs }
 }
 
 interface Kept {

@@ -10,7 +10,7 @@ export interface RepairedTranscript {
   readonly messages: readonly Message[]
   /** The repairs that were not reported before. */
   readonly repairs: readonly Repair[]
-  /** For each message, the index of the message it was made of; -1 if a rule added it or it was made of several. */
+  /** For each message, the index of the message from which it was made; -1 if a rule added it or made it from several messages. */
   readonly sources: readonly number[]
 }
 
@@ -29,7 +29,7 @@ export class TranscriptRules {
       rules,
       repairMessage: (message) => this.#repairMessage(message, recipient),
       variantOf: (message, key, make) => this.#variantOf(message, key, make),
-      recordOrder: (message, blocks) => void this.#orders.set(message, blocks),
+      recordOrder: (message, blockIndexes) => void this.#orders.set(message, blockIndexes),
     }
   }
 
@@ -47,8 +47,8 @@ export class TranscriptRules {
 
   /** The index in `message` of the block that became block `block` of the repaired message. */
   blockOf(message: Message, block: number): number {
-    const blocks = this.#orders.get(message) ?? this.#context.repairMessage(message).blocks
-    return blocks[block] ?? block
+    const blockIndexes = this.#orders.get(message) ?? this.#context.repairMessage(message).blockIndexes
+    return blockIndexes[block] ?? block
   }
 
   /** Each repair of a message is reported once, also if hooks copy the list for every request. */

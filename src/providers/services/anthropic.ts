@@ -3,7 +3,14 @@ import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, endpointsRule, objectRule, serviceRules, textRule, textsRule } from '../service-options.ts'
+import {
+  checkServiceOptions,
+  endpointsRule,
+  objectRule,
+  serviceRules,
+  textRule,
+  textsRule,
+} from '../service-options.ts'
 import type { Fields } from '../wire.ts'
 import { traitsOf } from '../wires/anthropic-models.ts'
 
@@ -20,7 +27,7 @@ export interface AnthropicOptions extends ServiceOptions {
 
 /** Claude, from Anthropic or from a compatible service at `baseURL`. */
 export function anthropic(options: AnthropicOptions = {}): Provider {
-  checkService('anthropic', options, rules, ownHeaders)
+  checkServiceOptions('anthropic', options, rules, ownHeaders)
   const { extraBetas = [], contextManagement, oauth } = options
   // Some base URLs end with `/v1`, which the wire's path already contains.
   const baseURL = (options.baseURL ?? anthropicURL).replace(/\/v1\/*$/, '')
@@ -77,7 +84,7 @@ const rules: OptionRules<AnthropicOptions> = {
 }
 
 /**
- * The headers that this provider sets itself, each with the option for it. `checkService` refuses them in the option `headers`:
+ * The headers that this provider sets itself, each with the option for it. `checkServiceOptions` refuses them in the option `headers`:
  * a request could carry two credentials, which the service rejects.
  */
 const ownHeaders = {

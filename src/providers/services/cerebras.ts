@@ -1,11 +1,11 @@
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, serviceRules } from '../service-options.ts'
+import { checkServiceOptions, serviceRules } from '../service-options.ts'
 
 /** Open models on the hardware of Cerebras. */
 export function cerebras(options: ServiceOptions = {}): Provider {
-  checkService('cerebras', options, serviceRules)
+  checkServiceOptions('cerebras', options, serviceRules)
   return createProvider(
     {
       name: 'cerebras',

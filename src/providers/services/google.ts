@@ -1,11 +1,11 @@
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, serviceRules } from '../service-options.ts'
+import { checkServiceOptions, serviceRules } from '../service-options.ts'
 
 /** Gemini, from Google's API. */
 export function google(options: ServiceOptions = {}): Provider {
-  checkService('google', options, serviceRules, { 'x-goog-api-key': 'apiKey', authorization: 'access' })
+  checkServiceOptions('google', options, serviceRules, { 'x-goog-api-key': 'apiKey', authorization: 'access' })
   return createProvider(
     {
       name: 'google',

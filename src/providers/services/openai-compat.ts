@@ -3,7 +3,7 @@ import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import { checkOptions, isFunction, type OptionRule, type OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, flagRule, objectRule, serviceRules, textRule, textsRule } from '../service-options.ts'
+import { checkServiceOptions, flagRule, objectRule, serviceRules, textRule, textsRule } from '../service-options.ts'
 import type { ChatQuirks } from '../wires/openai-chat.ts'
 import { type CompatHost, compatHosts } from './compat-hosts.ts'
 
@@ -77,7 +77,7 @@ export function checkCompat(options: OpenAICompatOptions): void {
   if (typeof name !== 'string' || name === '')
     throw new TypeError('openaiCompat needs a name, such as openaiCompat({ name: "groq" })')
   const header = typeof authHeader?.name === 'string' ? authHeader.name : 'authorization'
-  checkService('openaiCompat', options, rules, { [header.toLowerCase()]: 'apiKey' })
+  checkServiceOptions('openaiCompat', options, rules, { [header.toLowerCase()]: 'apiKey' })
   checkOptions('openaiCompat.capabilities', capabilities ?? {}, capabilityRules)
   checkOptions('openaiCompat.quirks', quirks ?? {}, quirkRules)
 }

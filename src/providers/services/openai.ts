@@ -3,7 +3,7 @@ import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, endpointsRule, serviceRules, textRule } from '../service-options.ts'
+import { checkServiceOptions, endpointsRule, serviceRules, textRule } from '../service-options.ts'
 
 export interface OpenAIOptions extends ServiceOptions {
   readonly organization?: string
@@ -14,7 +14,7 @@ export interface OpenAIOptions extends ServiceOptions {
 
 /** OpenAI's models, with an API key of the platform, or with an OAuth token (`access`) of a ChatGPT plan, as Codex does. */
 export function openai(options: OpenAIOptions = {}): Provider {
-  checkService('openai', options, rules)
+  checkServiceOptions('openai', options, rules)
   const { organization, project, oauth } = options
   const credentialLookup = lookupFor('openai', ['OPENAI_API_KEY'], options)
   return createProvider(

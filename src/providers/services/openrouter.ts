@@ -2,7 +2,7 @@ import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
-import { checkService, serviceRules, textRule } from '../service-options.ts'
+import { checkServiceOptions, serviceRules, textRule } from '../service-options.ts'
 
 /**
  * Models of many vendors. Cache breakpoints are sent, and the cost is the one that OpenRouter reports. `appName` and
@@ -11,7 +11,7 @@ import { checkService, serviceRules, textRule } from '../service-options.ts'
 export function openrouter(
   options: ServiceOptions & { readonly appName?: string; readonly appUrl?: string } = {},
 ): Provider {
-  checkService('openrouter', options, rules)
+  checkServiceOptions('openrouter', options, rules)
   const { appName, appUrl } = options
   return createProvider(
     {

@@ -58,7 +58,7 @@ export class AnthropicDecoder implements Decoder {
     if (!this.#isDone) throw new StreamError('the stream ended without message_stop', { code: 'stream_cut' })
   }
 
-  /** Some proxies send `message_start` twice, which is ignored; another message inside this one is an error. */
+  /** Some proxies send the same `message_start` twice: the second is ignored. The start of another message is an error. */
   #start({ id, usage, stop_reason, content }: RawMessage, out: ModelEvent[]): void {
     if (this.#isStarted) {
       if (typeof id !== 'string' || typeof this.#messageId !== 'string' || id === this.#messageId) return
@@ -69,7 +69,8 @@ export class AnthropicDecoder implements Decoder {
     this.#stopReason = stop_reason ?? undefined
     this.#updateCounts(usage)
     out.push({ type: 'start', ...(usage && { usage: usageOf(this.#usage) }) })
-    // Calls that code on the server made arrive here, complete. They get negative indexes, so that they come before all other blocks.
+    // Tool calls made by code that runs on the server arrive in this event, already complete. They get negative indexes, so that they
+    // come before all other blocks.
     const complete = Array.isArray(content) ? (content as readonly RawBlock[]) : []
     for (const [i, block] of complete.entries()) this.#close(this.#open(i - complete.length, block, out), out)
   }
@@ -141,7 +142,7 @@ export class AnthropicDecoder implements Decoder {
     if (block.kind === 'tool_use') out.push({ type: 'tool_args', id: block.id, delta: fragment })
   }
 
-  /** Counts are totals so far: the latest one replaces the earlier. */
+  /** Counts are totals so far: a later count replaces the earlier one. */
   #updateCounts(usage: RawUsage | null | undefined): void {
     for (const [name, value] of Object.entries(usage ?? {}))
       if (value !== null) this.#usage[name as keyof RawUsage] = value
@@ -171,7 +172,7 @@ const stopReasons: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['refusal', 'refusal'],
 ])
 
-/** Converts an `error` event of the stream. It has no HTTP status, so one is derived from its type. */
+/** Converts an `error` event of the stream. The event has no HTTP status, so a status is derived from the type of the error. */
 function errorOf(error: { type?: unknown; message?: unknown } | undefined): StreamError {
   const code = typeof error?.type === 'string' ? error.type : 'error'
   const message = typeof error?.message === 'string' ? error.message : code
@@ -224,7 +225,7 @@ export const redactedPrefix = 'redacted_thinking:'
 interface Block {
   readonly kind: string
   readonly id: string
-  /** Its text, or the JSON of its input. */
+  /** The text of the block, or the JSON of its input. */
   text: string
   raw: RawBlock
   signature?: string | undefined
@@ -268,7 +269,7 @@ function contentOf(block: Block): ModelReply['content'][number] {
       }
     }
     default: {
-      // A block of a tool that runs on the server, for instance: it is kept whole and sent back unchanged.
+      // For instance a block of a tool that runs on the server. The block is kept whole and sent back unchanged.
       const whole = text === '' ? raw : { ...raw, input: parseOrEmpty(text) }
       return { type: 'text', text: '', ...withProviderData(wireName, { block: whole }) }
     }
@@ -297,11 +298,14 @@ function usageOf(usage: RawUsage): TurnUsage {
   }
 }
 
-/** Top-level counts omit compaction. `iterations` lists the steps of all models, so only this model's are summed. */
+/**
+ * The top-level counts leave out compaction, so the steps in `iterations` are summed instead: only those of this model, because the
+ * list has those of other models too.
+ */
 function tokensOfThisModel(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
   const stepsOfThisModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
-  // With a fallback model, the top-level count already includes all steps.
+  // Exception: with a fallback model, the top-level count includes all steps.
   const hasFallback = steps.some((step) => step?.type === 'fallback_message')
   if (stepsOfThisModel.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
   return stepsOfThisModel.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)

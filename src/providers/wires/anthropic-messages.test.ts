@@ -221,7 +221,7 @@ describe('a message', () => {
           },
         ],
       } satisfies Anthropic.MessageParam,
-      blocks: [0, 1, 2, 3, 4],
+      blockIndexes: [0, 1, 2, 3, 4],
     })
   })
 
@@ -257,7 +257,7 @@ describe('a message', () => {
           { type: 'text', text: 'Go on.' },
         ],
       } satisfies Anthropic.MessageParam,
-      blocks: [0, 1, 2],
+      blockIndexes: [0, 1, 2],
     })
   })
 
@@ -288,7 +288,7 @@ describe('a message', () => {
           { type: 'text', text: 'So?' },
         ],
       } satisfies Anthropic.MessageParam,
-      blocks: [0, 1, 0, 0, 2],
+      blockIndexes: [0, 1, 0, 0, 2],
     })
   })
 

@@ -78,7 +78,7 @@ function thinkingAndOutputFields(request: ModelRequest): Fields {
   const traits = traitsOf(model)
   const forcedTool = typeof toolChoice === 'object' ? toolChoice.name : undefined
   const format = outputSchema && forcedTool === undefined && traits.structuredOutput && outputFormat(outputSchema)
-  // A model that is forced to call a tool must not think first; one that always thinks cannot be forced.
+  // A model that is forced to call a tool must not think first; a model that always thinks cannot be forced.
   const isForced = forcedTool !== undefined && traits.defaultThinking !== 'always'
   const choiceAndFormat = {
     ...(isForced && { tool_choice: { type: 'tool', name: forcedTool } }),
@@ -112,11 +112,11 @@ function outputFormat(outputSchema: JsonSchema): object | undefined {
 
 function writeMessage({ role, content }: Message): readonly WireItem[] {
   const parts: object[] = []
-  const sourceBlockIndexes: number[] = []
+  const blockIndexes: number[] = []
   const mediaOfFailedCalls: [object, number][] = []
   for (const [i, block] of content.entries()) {
     parts.push(writeBlock(block))
-    sourceBlockIndexes.push(i)
+    blockIndexes.push(i)
     // The result of a failed call must not contain images: they are added after all results.
     if (block.type === 'tool_result' && block.isError)
       mediaOfFailedCalls.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
@@ -124,9 +124,9 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
   if (mediaOfFailedCalls.length > 0) {
     const end = content.findLastIndex(({ type }) => type === 'tool_result') + 1
     parts.splice(end, 0, ...mediaOfFailedCalls.map(([part]) => part))
-    sourceBlockIndexes.splice(end, 0, ...mediaOfFailedCalls.map(([, i]) => i))
+    blockIndexes.splice(end, 0, ...mediaOfFailedCalls.map(([, i]) => i))
   }
-  return parts.length === 0 ? [] : [{ json: { role, content: parts }, blocks: sourceBlockIndexes }]
+  return parts.length === 0 ? [] : [{ json: { role, content: parts }, blockIndexes }]
 }
 
 function writeBlock(block: SessionContentBlock): object {
@@ -188,15 +188,15 @@ function writeResult(block: ToolResultBlock): object {
   return { ...result, content }
 }
 
-/** Adds a cache breakpoint to the last part that may have one; thinking may not. */
+/** Adds a cache breakpoint to the last part that may have a breakpoint: not to thinking. */
 function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
-  const last = items.at(-1) as { json: { content: { type: string }[] }; blocks: readonly number[] } | undefined
+  const last = items.at(-1) as { json: { content: { type: string }[] }; blockIndexes: readonly number[] } | undefined
   if (!last) return items
   const { content } = last.json
   const lastMarkable = content.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
   if (lastMarkable < 0) return items
   const marked = content.with(lastMarkable, { ...content[lastMarkable]!, ...breakpoint })
-  return [...items.slice(0, -1), { json: { ...last.json, content: marked }, blocks: last.blocks }]
+  return [...items.slice(0, -1), { json: { ...last.json, content: marked }, blockIndexes: last.blockIndexes }]
 }
 
 /** Reads `{ error: { type, message, details } }`. A gateway may send the inner object alone, or a text. */

@@ -51,7 +51,7 @@ export function writeAssistant(content: Content, quirks: ChatQuirks): readonly W
     ...(calls.length > 0 && { tool_calls: calls }),
   }
   // All text blocks become one text on the wire. A cache breakpoint of the first of them applies to it.
-  return [{ json, blocks: textBlocks.length > 0 ? textBlocks.slice(0, 1) : callBlocks }]
+  return [{ json, blockIndexes: textBlocks.length > 0 ? textBlocks.slice(0, 1) : callBlocks }]
 }
 
 const noContent = { null: { content: null }, empty: { content: '' }, omit: {} } as const
@@ -79,16 +79,16 @@ function writeReasoning(content: Content, { reasoningReplay: replay = 'none' }: 
 export function writeUser(content: Content, quirks: ChatQuirks): readonly WireItem[] {
   const results: WireItem[] = []
   const parts: Part[] = []
-  const blocks: number[] = []
+  const blockIndexes: number[] = []
   const add = (i: number, ...added: readonly Part[]): void => {
     parts.push(...added)
-    blocks.push(...added.map(() => i))
+    blockIndexes.push(...added.map(() => i))
   }
   for (const [i, block] of content.entries()) {
     if (block.type !== 'tool_result') continue
     const media = mediaOf(block)
     const keepsImages = quirks.imageInToolResult && media.some(({ type }) => type === 'image')
-    results.push({ json: keepsImages ? writeResultWithImages(block) : writeResult(block), blocks: [i] })
+    results.push({ json: keepsImages ? writeResultWithImages(block) : writeResult(block), blockIndexes: [i] })
     const following = keepsImages ? media.filter(({ type }) => type !== 'image') : media
     if (following.length > 0)
       add(i, writeText(`From the result of call ${block.callId}:`), ...following.map(writeMedia))
@@ -101,12 +101,15 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   if (parts.length === 0) return results
   const [first] = parts
   const userContent = parts.length === 1 && first?.type === 'text' ? first.text : parts
-  const user = { json: { role: 'user', content: userContent }, blocks }
+  const user = { json: { role: 'user', content: userContent }, blockIndexes }
   const needsAssistant = results.length > 0 && quirks.assistantAfterTool
   return needsAssistant ? [...results, assistantBetween, user] : [...results, user]
 }
 
-const assistantBetween: WireItem = { json: { role: 'assistant', content: 'I have seen the results.' }, blocks: [] }
+const assistantBetween: WireItem = {
+  json: { role: 'assistant', content: 'I have seen the results.' },
+  blockIndexes: [],
+}
 
 /** Most services accept no images in results: they follow after all results. */
 function writeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
@@ -151,14 +154,14 @@ const writeMedia = (block: ImageBlock | DocumentBlock): Part =>
 /** Only a text part can carry a breakpoint, and assistant messages have no parts: the last text of another message gets it. */
 export function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   for (let i = items.length - 1; i >= 0; i--) {
-    const { json, blocks } = items[i]!
+    const { json, blockIndexes } = items[i]!
     const { role, content } = json as { role: string; content?: string | null | readonly Part[] }
     if (role === 'assistant' || !content) continue
     const parts: readonly Part[] = typeof content === 'string' ? [writeText(content)] : content
     const at = parts.findLastIndex((part) => part.type === 'text' && part.text !== '')
     if (at < 0) continue
     const marked = parts.with(at, { ...parts[at]!, ...breakpoint })
-    return items.with(i, { json: { ...json, content: marked }, blocks })
+    return items.with(i, { json: { ...json, content: marked }, blockIndexes })
   }
   return items
 }

@@ -160,7 +160,7 @@ describe('what was said', () => {
         { type: 'document', mediaType: 'text/plain', data: 'YQ==', name: 'a.txt' },
       ],
     })
-    expect(items.map(({ blocks }) => blocks)).toEqual([
+    expect(items.map(({ blockIndexes }) => blockIndexes)).toEqual([
       [0, 1],
       [0, 0, 2, 2],
     ])

@@ -199,14 +199,14 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
         results.add(i, writeResult(block, name))
         for (const media of mediaOf(block)) {
           const kind = media.type === 'image' ? 'Image' : 'Document'
-          others.add(i, { text: `${kind} in result ${results.blocks.length} (${name}):` })
+          others.add(i, { text: `${kind} in result ${results.blockIndexes.length} (${name}):` })
           others.add(i, inline(media))
         }
       }
     }
   }
-  return [results, others].flatMap(({ parts, blocks }) =>
-    parts.length === 0 ? [] : [{ json: { role: role === 'assistant' ? 'model' : 'user', parts }, blocks }],
+  return [results, others].flatMap(({ parts, blockIndexes }) =>
+    parts.length === 0 ? [] : [{ json: { role: role === 'assistant' ? 'model' : 'user', parts }, blockIndexes }],
   )
 }
 
@@ -232,21 +232,21 @@ function writeResult({ callId, output, isError }: ToolResultBlock, name: string)
 
 const shownBelow = { image: '[an image, shown below]', document: '[a document, shown below]' }
 
-/** The parts of one content, each with the index of the block it was made of. */
+/** The parts of one content, each with the index of the block from which it was made. */
 class Parts {
   readonly parts: object[] = []
-  readonly blocks: number[] = []
+  readonly blockIndexes: number[] = []
 
-  add(block: number, part: object): void {
+  add(blockIndex: number, part: object): void {
     this.parts.push(part)
-    this.blocks.push(block)
+    this.blockIndexes.push(blockIndex)
   }
 
   /** A block of the service. An empty one holds the signature of the image before it; a text without a signature is dropped. */
-  addRaw(block: number, raw: object, signature: string | undefined): void {
+  addRaw(blockIndex: number, raw: object, signature: string | undefined): void {
     const isEmpty = Object.keys(raw).length === 0
     const last = this.parts.at(-1)
-    if (!isEmpty && (signature || !('text' in raw))) this.add(block, { ...raw, ...signed(signature) })
+    if (!isEmpty && (signature || !('text' in raw))) this.add(blockIndex, { ...raw, ...signed(signature) })
     else if (isEmpty && last && 'inlineData' in last) Object.assign(last, signed(signature))
   }
 }

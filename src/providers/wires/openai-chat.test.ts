@@ -196,7 +196,7 @@ describe('a message', () => {
           { type: 'file', file: { filename: 'c.pdf', file_data: 'data:application/pdf;base64,CCCC' } },
         ],
       } satisfies ChatCompletionMessageParam,
-      blocks: [0, 1, 2, 3],
+      blockIndexes: [0, 1, 2, 3],
     })
   })
 
@@ -211,9 +211,9 @@ describe('a message', () => {
       ),
     )
     expect(items).toEqual([
-      { json: { role: 'tool', tool_call_id: 'c1', content: `Two charts:\n${later}\n${later}` }, blocks: [0] },
-      { json: { role: 'tool', tool_call_id: 'c2', content: 'plain' }, blocks: [1] },
-      { json: { role: 'tool', tool_call_id: 'c3', content: later }, blocks: [2] },
+      { json: { role: 'tool', tool_call_id: 'c1', content: `Two charts:\n${later}\n${later}` }, blockIndexes: [0] },
+      { json: { role: 'tool', tool_call_id: 'c2', content: 'plain' }, blockIndexes: [1] },
+      { json: { role: 'tool', tool_call_id: 'c3', content: later }, blockIndexes: [2] },
       {
         json: {
           role: 'user',
@@ -226,7 +226,7 @@ describe('a message', () => {
             { type: 'text', text: 'Compare them.' },
           ],
         },
-        blocks: [0, 0, 0, 2, 2, 3],
+        blockIndexes: [0, 0, 0, 2, 2, 3],
       },
     ])
   })
@@ -242,7 +242,7 @@ describe('a message', () => {
   test('of the assistant is one plain text, and none at all where there is nothing to say', () => {
     const wire = openaiChat()
     expect(wire.writeMessage(assistant(thinking('Hm.'), text('One.'), text(''), text('Two.')))).toEqual([
-      { json: { role: 'assistant', content: 'One.\n\nTwo.' }, blocks: [1] },
+      { json: { role: 'assistant', content: 'One.\n\nTwo.' }, blockIndexes: [1] },
     ])
     expect(wire.writeMessage(assistant(thinking('Hm.')))).toEqual([])
     expect(wire.writeMessage(message('user'))).toEqual([])
@@ -251,7 +251,7 @@ describe('a message', () => {
   test('of the assistant with calls only has the content that a host takes', () => {
     const contents = ([undefined, 'null', 'empty', 'omit'] as const).map((emptyContent) => {
       const [item] = openaiChat(emptyContent && { emptyContent }).writeMessage(assistant(thinking('Hm.'), call('c1')))
-      expect(item!.blocks).toEqual([1])
+      expect(item!.blockIndexes).toEqual([1])
       return (item!.json as { content?: unknown }).content
     })
     expect(contents).toEqual([null, null, '', undefined])

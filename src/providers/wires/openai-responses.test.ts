@@ -194,9 +194,9 @@ describe('what the user says', () => {
       role: 'user',
       content: [text, { type: 'tool_result', callId: 'c', output: '' }, text, text],
     }
-    expect(writeMessage(asks).map(({ blocks }) => blocks)).toEqual([[0], [1], [2, 3]])
+    expect(writeMessage(asks).map(({ blockIndexes }) => blockIndexes)).toEqual([[0], [1], [2, 3]])
     const answered = writeMessage(assistant({ type: 'text', text: 'a' }, { type: 'text', text: 'b' }, call('c1')))
-    expect(answered.map(({ blocks }) => blocks)).toEqual([[0, 1], [2]])
+    expect(answered.map(({ blockIndexes }) => blockIndexes)).toEqual([[0, 1], [2]])
   })
 })
 

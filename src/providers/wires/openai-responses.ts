@@ -133,7 +133,7 @@ const writeTools = memoize(
 interface OpenMessage extends WireItem {
   readonly id?: string | undefined
   readonly json: { readonly content: object[] }
-  readonly blocks: number[]
+  readonly blockIndexes: number[]
 }
 
 function writeUser(content: readonly SessionContentBlock[]): readonly WireItem[] {
@@ -141,13 +141,13 @@ function writeUser(content: readonly SessionContentBlock[]): readonly WireItem[]
   let open: OpenMessage | undefined
   for (const [i, block] of content.entries()) {
     if (block.type === 'tool_result') {
-      items.push({ json: writeResult(block), blocks: [i] })
+      items.push({ json: writeResult(block), blockIndexes: [i] })
       open = undefined
       continue
     }
-    if (!open) items.push((open = { json: { ...message('user'), content: [] }, blocks: [] }))
+    if (!open) items.push((open = { json: { ...message('user'), content: [] }, blockIndexes: [] }))
     open.json.content.push(writePart(block as PromptPart))
-    open.blocks.push(i)
+    open.blockIndexes.push(i)
   }
   return items
 }
@@ -186,18 +186,18 @@ function writeAssistant(content: readonly SessionContentBlock[]): readonly WireI
       const { id, phase } = providerDataOf<StoredData>(wireName, block).bound ?? {}
       if (!open || open.id !== id) {
         const json = { ...message('assistant'), ...(hasReasoning && idOf('msg_', id)), ...(phase && { phase }) }
-        open = { id, json: { ...json, content: [] }, blocks: [] }
+        open = { id, json: { ...json, content: [] }, blockIndexes: [] }
         items.push(open)
       }
       open.json.content.push(writeText(block))
-      open.blocks.push(i)
+      open.blockIndexes.push(i)
       continue
     }
     const json = writeItem(block, { next: content[i + 1], hasReasoning })
     if (!json) continue
     hasReasoning ||= block.type === 'thinking'
     open = undefined
-    items.push({ json, blocks: [i] })
+    items.push({ json, blockIndexes: [i] })
   }
   return items
 }

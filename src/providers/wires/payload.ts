@@ -18,7 +18,7 @@ export const replyId = (id: unknown): { readonly responseId?: string } => (isNon
 
 export const isNonEmptyText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** Data that a block must carry when it is sent back to the service it came from. */
+/** Data that a block must carry when it is sent back to the service from which it came. */
 export const withProviderData = (wire: string, data: object): { readonly providerData: ProviderData } => ({
   providerData: { [wire]: data },
 })

@@ -26,11 +26,11 @@ interface Append {
 }
 
 /**
- * What the first append of a fork needs of its base, the session that was forked. It is read before the transaction, because
- * summarizing a long log takes time; the transaction checks that the base is still the same session.
+ * What the first append of a fork needs of its base, the session that was forked. This is read before the transaction, because to
+ * summarize a long log takes time; the transaction checks that the base is still the same session.
  */
 export interface ForkBase {
-  /** The key of its row. */
+  /** The key of the row of the base. */
   readonly baseKey: number
   /** The summary of the entries that the fork shares. */
   readonly summaryAtFork: StoredSummary
@@ -64,8 +64,8 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
 }
 
 /**
- * Fast path of `checkFenceAndSaveSummary`: one UPDATE, if the session's summary is cached. Returns undefined if the
- * caller has to use the slow one.
+ * Fast path of `checkFenceAndSaveSummary`: one UPDATE, if the session's summary is cached. If it returns undefined, the caller has
+ * to use `checkFenceAndSaveSummary`.
  */
 function saveSummaryIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
@@ -88,7 +88,8 @@ function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append)
 
 /**
  * Checks the fence and saves head and summary; the caller inserts the entries. A child is written under the lease of another
- * session, the holder. Returns undefined if there is nothing to insert: the entries are already stored, or there are none.
+ * session, which is called the holder. Returns undefined if there is nothing to insert: the entries are stored already, or the list
+ * of entries is empty.
  */
 function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
@@ -115,8 +116,8 @@ function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, appen
 }
 
 /**
- * If this is the first append of a fork, lets it share the first entries of the session that is forked, and returns their
- * summary. Undefined otherwise, or if that session does not have these entries.
+ * If this is the first append of a fork: lets the fork share the first entries of its base, and returns the summary of these
+ * entries. Undefined otherwise, or if the base does not have these entries.
  */
 function shareBase(
   database: Statements,
@@ -128,7 +129,7 @@ function shareBase(
   if (!forkBase || fence.base === undefined) return undefined
   const base = rows.find(fence.base)
   if (base?.key !== forkBase.baseKey || base.head < fence.head) return undefined
-  shareEntries(database, fork, { row: base, head: fence.head })
+  shareEntries(database, fork, { row: base, sharedCount: fence.head })
   failpoint('sqlite.fork.shared')
   return forkBase.summaryAtFork
 }

@@ -13,7 +13,7 @@ export function putBlob(database: Statements, session: string, name: string, byt
   failpoint('sqlite.blob.beforeCommit')
 }
 
-/** The blob with this name, of the session itself or of one that it was forked from. `row`: the row of the session, if it has one. */
+/** The blob with this name, of the session itself or of a session from which it was forked. `row`: the row of the session, if it has one. */
 export function findBlob(
   database: Statements,
   session: string,

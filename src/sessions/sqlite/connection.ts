@@ -15,7 +15,7 @@ interface ConnectionOptions {
   readonly path: string
   /** How long to wait for locks of other processes. */
   readonly busyTimeoutMs: number
-  /** Why nothing may be written, if so. */
+  /** Why nothing may be written; absent if writes are allowed. */
   readonly readOnlyReason?: StoreError | undefined
   /** Called in the transaction of the first write. */
   readonly onFirstWrite?: (connection: Connection) => void
@@ -89,7 +89,7 @@ export class Connection extends CachedStatements {
     }
   }
 
-  /** Rewrites the file without the space of deleted data. Blocks this process; rejects if another one uses the file now. */
+  /** Rewrites the file without the space of deleted data. Blocks this process; rejects if another process uses the file now. */
   async compact(): Promise<void> {
     if (this.readOnlyReason) throw this.readOnlyReason
     await this.#writer.idle()
@@ -199,15 +199,15 @@ const immutable = 'it was made immutable while it was open; see lsattr, and undo
 const moved =
   'the file was moved, deleted or replaced while it was open; put it back, or close this store and make a new one'
 
-/** Identifies the file at a path. An open file keeps its inode, so no other file can be mistaken for it. */
+/** Identifies the file at a path. While a file is open, its inode is not given to another file, so the two cannot be confused. */
 function fileIdentityAt(path: string): string | undefined {
   const info = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return info && `${info.dev} ${info.ino}`
 }
 
-/** Retries without blocking, until the attempt succeeds, fails otherwise, or the time is up. */
+/** Repeats an attempt as long as it fails because of a lock and there is time left. Does not block in between. */
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
-  // By the real clock: the process that holds the lock does not use ours.
+  // By the real clock: the process that holds the lock does not use the clock of this store.
   const deadline = performance.now() + timeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, maxBlockMs)) {
     try {

@@ -36,7 +36,7 @@ function deleteSession(database: Statements, session: SessionToDelete): void {
   else remove(database, session)
 }
 
-/** Keeps the entries that forks share, and all blobs, because any entry may name one. The id becomes free. */
+/** Keeps the entries that forks share, and all blobs, because any of these entries may name a blob. The id becomes free. */
 function keepForForks(database: Statements, { key, id }: SessionToDelete, shared: number): void {
   deleteEntries(database, key, shared)
   for (const table of ['inbox', 'tags']) database.statement(`DELETE FROM ${table} WHERE session = ?`).run(key)

@@ -2,7 +2,7 @@ import { failpoint } from '../../core/log.ts'
 
 /** How a group of writes is written. */
 export interface GroupSteps {
-  /** Runs a function in a transaction; again if the database is locked. */
+  /** Runs a function in a transaction; runs it again if the database was locked. */
   transaction(work: () => void): Promise<void>
   /** Runs a function in a savepoint, which is rolled back if it throws. Throws if SQLite has rolled back the whole transaction. */
   savepoint<T>(work: () => T): Outcome<T>
@@ -97,7 +97,7 @@ export class GroupWriter {
   async #settleAll(group: readonly Waiting[], outcomes: readonly Outcome[]): Promise<void> {
     for (const [i, outcome] of outcomes.entries()) {
       group[i]!.settle(outcome)
-      await undefined // the caller resumes here, so that its time counts
+      await undefined // lets the caller resume now, so that the time it takes counts toward maxBlockMs
       await this.#yieldIfDue()
     }
   }

@@ -4,7 +4,7 @@ import type { SessionRow } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { type Checksummed, checksumOf, decodeText, encodeText, verifiedValue } from './stored-values.ts'
 
-/** Adds a message, unless the inbox has had one with the same key. Returns whether it was added. Requires a transaction. */
+/** Adds a message, unless the inbox has had a message with the same key. Returns whether it was added. Requires a transaction. */
 export function addMessage(database: Statements, { key }: SessionRow, item: InboxItem): boolean {
   const body = JSON.stringify(item)
   const { changes } = database

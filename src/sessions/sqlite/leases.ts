@@ -34,10 +34,10 @@ export function lease(database: Statements, rows: SessionRows, call: LeaseCall):
 }
 
 function take(database: Statements, row: SessionRow, { now, instance, request: { owner, ttlMs } }: LeaseCall): number {
-  insertInstance(database, instance) // a process in another container may have deleted its row
+  insertInstance(database, instance) // a process in another container may have deleted the row of this instance
   const epoch = Number(database.statement(nextEpochSql).get()?.value)
   database.statement(takeLeaseSql).run(epoch, encodeText(owner), now, endOf(now, ttlMs), ttlMs, instance.key, row.key)
-  if (row.opener !== null) removeUnused(database, row.opener)
+  if (row.leased_by !== null) removeUnused(database, row.leased_by)
   return epoch
 }
 

@@ -6,8 +6,8 @@ import { decodeText, encodeText, endOfPrefix } from './stored-values.ts'
 import { activeStatus } from './summary-columns.ts'
 
 /**
- * One page of sessions. Indexes find the sessions that may match, in the order of the list. Whether one does match is decided
- * by its summary, from `summarize`, because the status depends on the lease too.
+ * One page of sessions. Indexes find the sessions that may match, in the order of the list. The summary of a session, from
+ * `summarize`, decides whether the session does match, because the status depends on the lease too.
  */
 export function listSessions<Row extends ListedRow>(
   database: Statements,

@@ -21,14 +21,14 @@ export function spanOf({ after = 0, before, limit, fromEnd = false }: EntryRange
 }
 
 /**
- * The entries of a span as they are stored: large ones as their stubs. Includes the entries that the session shares with its
+ * The entries of a span as they are stored: stubs in place of large entries. Includes the entries that the session shares with its
  * base. Throws if an entry is not what was written.
  */
 export function readSpan(database: Statements, row: SessionRow, { from, to }: Span): StoredEntries {
   const base = from > (row.base_head ?? 0) ? undefined : baseOf(database, row)
   if (!base) return readOwn(database, row, { from, to })
-  const shared = readSpan(database, base.row, { from, to: Math.min(to, base.head) })
-  const own = readOwn(database, row, { from: base.head + 1, to })
+  const shared = readSpan(database, base.row, { from, to: Math.min(to, base.sharedCount) })
+  const own = readOwn(database, row, { from: base.sharedCount + 1, to })
   return { entries: [...shared.entries, ...own.entries], bytes: shared.bytes + own.bytes }
 }
 

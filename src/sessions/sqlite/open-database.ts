@@ -72,7 +72,7 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
 }
 
 interface PreparedDatabase {
-  /** Why it may only be read. */
+  /** Why the database may only be read. */
   readonly readOnlyReason?: StoreError
   /** The keys of store instances that ended without closing the database. */
   readonly ended: readonly number[]
@@ -139,7 +139,7 @@ function rollBack(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // After some failures SQLite has done so by itself.
+    // After some failures SQLite has rolled back by itself.
   }
 }
 
@@ -156,7 +156,7 @@ function damageOf(database: DatabaseSync, path: string): string | undefined {
 /** 243 MB took 0.2 s from memory; a cold or slow disk takes longer. Larger files are not checked as a whole. */
 const maxCheckedBytes = 256 * 1024 * 1024
 
-/** The damage that SQLite finds in the file. Undefined for an intact file, and for one that is too large to check. */
+/** The damage that SQLite finds in the file. Undefined for an intact file, and for a file that is too large to check. */
 function findDamage(database: DatabaseSync, path: string): string | undefined {
   if (statSync(path).size > maxCheckedBytes) return undefined
   const result = database.prepare('PRAGMA quick_check(1)').get()?.quick_check

@@ -24,7 +24,7 @@ export async function readInPieces(read: Read, id: string, range: EntryRange): P
   return isRead ? entries : []
 }
 
-/** Reads what the first append of a fork needs of the session that is forked. Undefined if that has fewer than `head` entries. */
+/** Reads what the first append of a fork needs of the session that is forked. Undefined if that session has fewer than `head` entries. */
 export async function readForkBase(read: Read, id: string, head: number): Promise<ForkBase | undefined> {
   let key = 0
   let summary: StoredSummary = emptySummary
@@ -37,7 +37,7 @@ export async function readForkBase(read: Read, id: string, head: number): Promis
   return isRead && summary.head === head ? { baseKey: key, summaryAtFork: summary } : undefined
 }
 
-/** Calls `work` in one transaction after another until it returns true. Returns false if there is no such session, or no longer. */
+/** Calls `work` in one transaction after another until it returns true. Returns false if the session does not exist, or was deleted meanwhile. */
 async function eachPiece(
   read: Read,
   id: string,

@@ -45,7 +45,7 @@ const resultCode = {
 }
 
 const codes: Readonly<Record<number, StoreErrorCode>> = {
-  // The statements are fixed, so an error in one means that the tables are damaged.
+  // The statements are fixed, so an error in a statement means that the tables are damaged.
   [resultCode.error]: 'corrupt',
   [resultCode.permission]: 'read_only',
   [resultCode.busy]: 'busy',

@@ -22,8 +22,8 @@ import { checksumOf, decodeText, entryKey, entryKeysEnd, isTombstone } from './s
 import { fillSummaries } from './upgrade.ts'
 
 /**
- * Copies everything readable of a damaged store into a new one, `to`; `from` is only read. A lost entry between others is
- * replaced by one of type `lost`, so that all keep their numbers. Writers must take their leases again. A session whose name
+ * Copies everything readable of a damaged store into a new store, `to`; `from` is only read. An entry of type `lost` replaces a lost
+ * entry between others, so that these keep their numbers. Writers must take their leases again. A session whose name
  * is unreadable is called `rescued-<number>`.
  */
 export async function rescueSqlite({ from, to }: { from: string; to: string }): Promise<{
@@ -117,7 +117,7 @@ type SessionClaim = Pick<SessionRow, 'key' | 'id' | 'head' | 'base' | 'base_head
 class Repairs {
   readonly #target: DatabaseSync
   readonly #losses: Losses
-  /** The heads of the sessions that were repaired; 0 while one is being repaired. */
+  /** The heads of the sessions that were repaired; 0 for a session that is being repaired. */
   readonly #heads = new Map<number, number>()
 
   constructor(target: DatabaseSync, losses: Losses) {
@@ -159,7 +159,7 @@ class Repairs {
     return seq
   }
 
-  /** Returns how many entries a session shares with the one it was forked from, as far as they were found. */
+  /** Returns how many entries a session shares with the session from which it was forked, as far as these entries were found. */
   #shareWithBase({ key, base, base_head, base_sum }: SessionClaim): number {
     const isIntact = base !== null && base_head !== null && base_sum === baseSum(key, base, base_head)
     const shared = isIntact ? Math.min(base_head, this.repair(base)) : 0

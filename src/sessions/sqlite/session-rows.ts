@@ -14,7 +14,7 @@ export interface SessionRow {
   /** The `StoredSummary` as JSON, with its checksum. */
   readonly record: string | null
   readonly record_sum: number | null
-  /** 1 while a message waits in its inbox. */
+  /** 1 while a message waits in the inbox of the session. */
   readonly has_mail: number
   /** For a fork only: the key of its original, how many of the original's first entries it shares, and a checksum of the two. */
   readonly base: number | null
@@ -26,14 +26,14 @@ export interface SessionRow {
   readonly since: number
   readonly expires: number
   readonly ttl: number
-  /** The key of the store instance that has the lease; null if it was released. */
-  readonly opener: number | null
+  /** The column `opener`: the key of the store instance that has the lease; null if the lease was released. */
+  readonly leased_by: number | null
 }
 
 export const sessionColumns =
-  'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.base, row.base_head, row.base_sum, row.epoch, row.owner, row.since, row.expires, row.ttl, row.opener'
+  'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.base, row.base_head, row.base_sum, row.epoch, row.owner, row.since, row.expires, row.ttl, row.opener AS leased_by'
 
-/** Finds the row by the index, and reads the id from the row itself: `find` compares them and so notices a damaged index. */
+/** Finds the row by the index, and reads the id from the row itself: `find` compares the two ids and so notices a damaged index. */
 const findSessionSql = `SELECT ${sessionColumns}
   FROM sessions AS indexed JOIN sessions AS row ON row.key = indexed.key WHERE indexed.id = ?`
 

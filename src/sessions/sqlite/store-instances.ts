@@ -10,7 +10,7 @@ export interface StoreInstance {
   readonly process: string
 }
 
-/** Random, so that a key is never used again, even if its row was removed. */
+/** The key is random, so that it is never used again, even after its row was removed. */
 export const newStoreInstance = (): StoreInstance => ({
   key: randomInt(2 ** 47),
   process: JSON.stringify(thisProcess()),
@@ -50,19 +50,19 @@ export class LeaseLiveness {
    * says, because the clock may have been changed. The expiry time decides for leases of this process, and for those of a
    * process in another container, whose state cannot be seen.
    */
-  isHeld({ opener, expires }: Pick<SessionRow, 'opener' | 'expires'>): boolean {
-    if (opener === null) return false
-    const state = this.#stateOf(opener)
+  isHeld({ leased_by, expires }: Pick<SessionRow, 'leased_by' | 'expires'>): boolean {
+    if (leased_by === null) return false
+    const state = this.#stateOf(leased_by)
     if (state === 'own' || state === 'unknown') return expires > this.#now
     return state === 'alive'
   }
 
   /** If the process that has the lease has died: its id, and how many leases it had. Requires a transaction. */
   deathOf(row: SessionRow): { readonly processId: string; readonly sessions: number } | undefined {
-    if (row.opener === null || this.isHeld(row)) return undefined
-    const state = this.#stateOf(row.opener)
+    if (row.leased_by === null || this.isHeld(row)) return undefined
+    const state = this.#stateOf(row.leased_by)
     if (state !== 'dead' && state !== 'unknown') return undefined
-    const process = String(this.#database.statement(processSql).get(row.opener)?.process)
+    const process = String(this.#database.statement(processSql).get(row.leased_by)?.process)
     return { processId: processIdOf(process), sessions: countLeases(this.#database, process) }
   }
 
@@ -89,7 +89,7 @@ function processIdOf(process: string): string {
   return [host, pid, started].join('/')
 }
 
-/** How many leases a process had when it died. Counted once and then stored, because other processes take them one by one. */
+/** How many leases a process had when it died. Counted once and then stored, because other processes take these leases one by one. */
 function countLeases(database: Statements, process: string): number {
   const { leases } =
     database.statement('SELECT max(leases) AS leases FROM openers WHERE process = ?').get(process) ?? {}
@@ -103,8 +103,8 @@ const leasesSql = `SELECT count(*) AS n FROM openers JOIN sessions ON sessions.o
   WHERE openers.process = ?`
 
 /**
- * The keys of store instances that ended without closing the database, and for which the file was not checked yet. Whether a
- * process in another container is alive is unknown. It counts as ended: this does not end its leases.
+ * The keys of store instances that ended without closing the database, if the file has not been checked since. Whether a process in
+ * another container is alive is unknown. Here such a process counts as ended, which does not end its leases.
  */
 export function uncleanlyEnded(database: Statements): number[] {
   const rows = database.statement('SELECT key, process FROM openers WHERE is_checked = 0').all()

@@ -27,7 +27,7 @@ export function entryKey(session: number, seq: number): number {
   return session * maxEntries + seq
 }
 
-/** The first key after all that the entries of a session can have. */
+/** The first key after all keys that the entries of a session can have. */
 export const entryKeysEnd = (session: number): number => (session + 1) * maxEntries
 
 /** The session and the number of an entry by its key. */

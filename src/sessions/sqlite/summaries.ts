@@ -7,7 +7,7 @@ import type { LeaseLiveness } from './store-instances.ts'
 import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeText } from './stored-values.ts'
 
-/** For `listSessions`. */
+/** What `listSessions` needs to make summaries of rows. */
 export function rowReader(database: Statements, liveness: LeaseLiveness): RowReader<SessionRow> {
   return { columns: sessionColumns, summarize: (row) => summarize(database, liveness, row) }
 }
@@ -29,7 +29,7 @@ function inboxStateOf(database: Statements, { key, has_mail }: SessionRow): Sess
 const hasAnswerSql = `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND body IS NOT NULL
   AND json_valid(body) AND body ->> 'mode' = 'answer') AS has`
 
-type Lease = Pick<SessionRow, 'parent' | 'opener' | 'expires'>
+type Lease = Pick<SessionRow, 'parent' | 'leased_by' | 'expires'>
 
 /** A child is written under the lease of its root. */
 function rootOf(database: Statements, row: Lease): Lease {
@@ -42,7 +42,7 @@ function rootOf(database: Statements, row: Lease): Lease {
   return root
 }
 
-const leaseSql = 'SELECT parent, opener, expires FROM sessions WHERE id = ?'
+const leaseSql = 'SELECT parent, opener AS leased_by, expires FROM sessions WHERE id = ?'
 
 /** So that a damaged file, in which a session is its own ancestor, does not hang the process. */
 const maxDepth = 1000

@@ -15,7 +15,7 @@ export function recodeTexts(database: Statements): void {
       return recoded === text ? [] : [{ key: Number(key), recoded: String(recoded) }]
     })
     const update = database.statement(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`)
-    // In two passes, because the new text of one may be the old text of another, and some are unique.
+    // In two passes, because the new text of one row may be the old text of another row, and some of these columns are unique.
     for (const { key } of changed) update.run(`\u0001${key}`, key)
     for (const { key, recoded } of changed) update.run(recoded, key)
   }

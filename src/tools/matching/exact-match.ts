@@ -1,7 +1,7 @@
 import { isDistinctive, type SearchedText } from './searched-text.ts'
 import { originalPositions, withLfEndings } from './text-lines.ts'
 
-/** Matched ranges of a text, in order. Not objects, because there may be millions. */
+/** Matched ranges of a text, in order. They are not objects, because there may be millions. */
 export interface Matches {
   readonly starts: readonly number[]
   endOf(index: number): number
@@ -9,10 +9,10 @@ export interface Matches {
 
 /** Which matches count. */
 interface MatchOptions {
-  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1 that may overlap. */
+  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1, which may overlap. */
   readonly all: boolean
-  /** Only matches at the beginning of a line; a text that is not distinctive must match whole lines. */
-  readonly asLines: boolean
+  /** Only matches at the beginning of a line. If the old text is not distinctive, only whole lines. */
+  readonly atLineStarts: boolean
 }
 
 /** More matches than this are not counted. */
@@ -21,26 +21,27 @@ export const maxCountedMatches = 1000
 export const maxReplacedMatches = 10_000_000
 
 /**
- * Finds a text exactly. A `\n` in it matches a line ending of any kind, so that places which look the same to a reader
- * are found alike.
+ * Finds the old text exactly. Its `\n` match line endings of any kind, so that places which look the same to a reader are found
+ * alike. If it has a `\r`, its own line endings are tried first.
  */
-export function findExact(searched: SearchedText, wanted: string, options: MatchOptions): Matches {
+export function findExact(searched: SearchedText, old: string, options: MatchOptions): Matches {
   const { text } = searched
-  const exact = wanted.includes('\r') && !options.asLines ? occurrences(text, wanted, options) : []
-  if (exact.length > 0) return matchesAt(exact, wanted.length)
-  const lfWanted = withLfEndings(wanted)
-  const canSearchOriginal = !text.includes('\r') || !(lfWanted.includes('\n') || options.asLines)
-  const byLines = canSearchOriginal || options.asLines ? undefined : findByLines(text, lfWanted, limits(options))
-  if (byLines) return byLines
+  const exact = old.includes('\r') && !options.atLineStarts ? occurrences(text, old, options) : []
+  if (exact.length > 0) return matchesAt(exact, old.length)
+  const lfOld = withLfEndings(old)
+  const canSearchOriginal = !text.includes('\r') || !(lfOld.includes('\n') || options.atLineStarts)
+  const triesAnyEndings = !canSearchOriginal && !options.atLineStarts
+  const matches = triesAnyEndings ? findWithAnyEndings(text, lfOld, limits(options)) : undefined
+  if (matches) return matches
   const searchText = canSearchOriginal ? text : searched.lfText()
-  const found = options.asLines
-    ? lineOccurrences(searchText, lfWanted, options)
-    : occurrences(searchText, lfWanted, options)
-  return canSearchOriginal ? matchesAt(found, lfWanted.length) : matchesInOriginal(text, found, lfWanted.length)
+  const found = options.atLineStarts
+    ? lineOccurrences(searchText, lfOld, options)
+    : occurrences(searchText, lfOld, options)
+  return canSearchOriginal ? matchesAt(found, lfOld.length) : matchesInOriginal(text, found, lfOld.length)
 }
 
-function occurrences(text: string, wanted: string, options: MatchOptions): number[] {
-  return occurrencesOf(text, wanted, limits(options))
+function occurrences(text: string, old: string, options: MatchOptions): number[] {
+  return occurrencesOf(text, old, limits(options))
 }
 
 const limits = ({ all }: MatchOptions): OccurrenceOptions => ({
@@ -48,18 +49,18 @@ const limits = ({ all }: MatchOptions): OccurrenceOptions => ({
   max: (all ? maxReplacedMatches : maxCountedMatches) + 1,
 })
 
-function lineOccurrences(text: string, wanted: string, options: MatchOptions): number[] {
+function lineOccurrences(text: string, old: string, options: MatchOptions): number[] {
   const { all } = options
   const top = text.startsWith('\uFEFF') ? 1 : 0
   const { max } = limits(options)
-  const found = occurrencesOf(text, `\n${wanted}`, { overlapping: true, max }).map((at) => at + 1)
-  if (text.startsWith(wanted, top)) found.unshift(top)
+  const found = occurrencesOf(text, `\n${old}`, { overlapping: true, max }).map((at) => at + 1)
+  if (text.startsWith(old, top)) found.unshift(top)
   const isWhole = (at: number): boolean => {
-    const end = at + wanted.length
-    return end === text.length || wanted.endsWith('\n') || text[end] === '\n'
+    const end = at + old.length
+    return end === text.length || old.endsWith('\n') || text[end] === '\n'
   }
-  const fitting = isDistinctive(wanted) ? found : found.filter(isWhole)
-  return all ? withoutOverlaps(fitting, wanted.length) : fitting.slice(0, max)
+  const fitting = isDistinctive(old) ? found : found.filter(isWhole)
+  return all ? withoutOverlaps(fitting, old.length) : fitting.slice(0, max)
 }
 
 function withoutOverlaps(positions: readonly number[], length: number): number[] {
@@ -83,26 +84,26 @@ function matchesInOriginal(text: string, positions: readonly number[], length: n
 }
 
 /**
- * Finds lines in a text with any line endings, without a copy of the text: searches the longest line, then compares the
- * lines around it. `undefined` if that would not be fast: all lines are empty, or the longest one is too frequent.
+ * Finds the old text where the file may have any line endings, without a copy of the file: searches the longest old line, then
+ * compares the lines around it. `undefined` if that would not be fast: all old lines are empty, or the longest is too frequent.
  */
-export function findByLines(
+export function findWithAnyEndings(
   text: string,
-  wanted: string,
+  lfOld: string,
   { overlapping, max }: OccurrenceOptions,
 ): Matches | undefined {
-  const lines = wanted.split('\n')
-  const pivot = lines.reduce((longest, line, i) => (line.length > lines[longest]!.length ? i : longest), 0)
-  const sought = lines[pivot]!.slice(0, fastSearchLength)
-  if (sought === '') return undefined
+  const oldLines = lfOld.split('\n')
+  const pivot = oldLines.reduce((longest, line, i) => (line.length > oldLines[longest]!.length ? i : longest), 0)
+  const beginning = oldLines[pivot]!.slice(0, fastSearchLength)
+  if (beginning === '') return undefined
   const starts: number[] = []
   const ends: number[] = []
   let workLeft = 2 * text.length
-  for (let at = text.indexOf(sought); at >= 0 && starts.length < max; at = text.indexOf(sought, at + 1)) {
-    workLeft -= wanted.length
+  for (let at = text.indexOf(beginning); at >= 0 && starts.length < max; at = text.indexOf(beginning, at + 1)) {
+    workLeft -= lfOld.length
     if (workLeft < 0) return undefined
-    const end = endOfLines(text, at, lines, pivot)
-    const start = end < 0 ? -1 : startOfLines(text, at, lines, pivot)
+    const end = endOfLines(text, at, oldLines, pivot)
+    const start = end < 0 ? -1 : startOfLines(text, at, oldLines, pivot)
     if (start < 0 || (!overlapping && start < (ends.at(-1) ?? 0))) continue
     starts.push(start)
     ends.push(end)
@@ -110,26 +111,26 @@ export function findByLines(
   return { starts, endOf: (index) => ends[index]! }
 }
 
-/** The end of the lines if line `from` begins at `at` and the later ones follow, else -1. */
-function endOfLines(text: string, at: number, lines: readonly string[], from: number): number {
-  for (let i = from; i < lines.length; i++) {
+/** Where the old lines end if line `from` begins at `at` and the later ones follow, else -1. */
+function endOfLines(text: string, at: number, oldLines: readonly string[], from: number): number {
+  for (let i = from; i < oldLines.length; i++) {
     if (i > from) {
       const length = endingAfter(text, at)
       if (length === 0) return -1
       at += length
     }
-    if (!text.startsWith(lines[i]!, at)) return -1
-    at += lines[i]!.length
+    if (!text.startsWith(oldLines[i]!, at)) return -1
+    at += oldLines[i]!.length
   }
   return at
 }
 
-/** The start of the lines if line `to` begins at `at` and the earlier ones precede it, else -1. */
-function startOfLines(text: string, at: number, lines: readonly string[], to: number): number {
+/** Where the old lines begin if line `to` begins at `at` and the earlier ones stand before it, else -1. */
+function startOfLines(text: string, at: number, oldLines: readonly string[], to: number): number {
   for (let i = to - 1; i >= 0; i--) {
     const length = endingBefore(text, at)
-    at -= length + lines[i]!.length
-    if (length === 0 || at < 0 || !text.startsWith(lines[i]!, at)) return -1
+    at -= length + oldLines[i]!.length
+    if (length === 0 || at < 0 || !text.startsWith(oldLines[i]!, at)) return -1
   }
   return at
 }
@@ -156,7 +157,7 @@ interface OccurrenceOptions {
   readonly max: number
 }
 
-/** Beyond this many comparisons in the worst case, a linear algorithm is used. */
+/** If a search may need more comparisons than this, a linear algorithm is used. */
 const maxComparisons = 1e9
 /** Up to this length `indexOf` is fast for every text. */
 const fastSearchLength = 250

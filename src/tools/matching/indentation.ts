@@ -1,15 +1,15 @@
-/** Converts the indentation of a line as given to that of the file; `undefined` if it cannot be converted. */
-export type Shift = (indent: string) => string | undefined
+/** Converts an indentation that the model wrote into the one that the file uses; `undefined` if it cannot be converted. */
+export type IndentConverter = (indent: string) => string | undefined
 
-/** The indentation of one line: as given, and in the file. */
+/** The indentation of one matched line: in the old text, and in the file. */
 interface IndentPair {
-  readonly given: string
+  readonly old: string
   readonly inFile: string
 }
 
-/** The conversion that is right for all of these lines, if there is one. */
-export function shiftBetween(pairs: readonly IndentPair[]): Shift | undefined {
-  return candidates(pairs).find((shift) => pairs.every(({ given, inFile }) => shift(given) === inFile))
+/** A converter that is right for all of these lines, if there is one. */
+export function indentConverterFor(pairs: readonly IndentPair[]): IndentConverter | undefined {
+  return candidates(pairs).find((convert) => pairs.every(({ old, inFile }) => convert(old) === inFile))
 }
 
 /** The whitespace with which a line begins. */
@@ -17,36 +17,40 @@ export const indentOf = (line: string): string => /^\s*/.exec(line)![0]
 
 const widths = [4, 2, 8, 3, 1, 5, 6, 7]
 
-function candidates(pairs: readonly IndentPair[]): Shift[] {
+function candidates(pairs: readonly IndentPair[]): IndentConverter[] {
   const [first] = pairs
   if (!first) return [(indent) => indent]
-  const { given, inFile } = first
-  const shifts: Shift[] = []
-  if (inFile.endsWith(given)) shifts.push(deeper(inFile.slice(0, inFile.length - given.length)))
-  if (given.endsWith(inFile)) shifts.push(shallower(given.slice(0, given.length - inFile.length)))
-  for (const width of widths) shifts.push(toTabs(width, 0), toSpaces(width, 0))
-  // If all lines have one depth, it is unknown whether the file indents by another width or the lines are deeper.
-  if (pairs.every((pair) => pair.given === given)) return shifts
+  const { old, inFile } = first
+  const converters: IndentConverter[] = []
+  if (inFile.endsWith(old)) converters.push(deeper(inFile.slice(0, inFile.length - old.length)))
+  if (old.endsWith(inFile)) converters.push(shallower(old.slice(0, old.length - inFile.length)))
+  for (const width of widths) converters.push(toTabs(width, 0), toSpaces(width, 0))
+  // The other converters change both the unit of the indentation and its depth. Lines that are all equally deep cannot show
+  // which of the two differs.
+  if (pairs.every((pair) => pair.old === old)) return converters
   for (const width of widths) {
-    const columns = columnsOf(given, width)
-    shifts.push(toTabs(width, tabsOf(inFile) - Math.floor(columns / width)), toSpaces(width, inFile.length - columns))
+    const columns = columnsOf(old, width)
+    converters.push(
+      toTabs(width, tabsOf(inFile) - Math.floor(columns / width)),
+      toSpaces(width, inFile.length - columns),
+    )
   }
-  return shifts
+  return converters
 }
 
 const deeper =
-  (by: string): Shift =>
+  (by: string): IndentConverter =>
   (indent) =>
     by + indent
 
 const shallower =
-  (by: string): Shift =>
+  (by: string): IndentConverter =>
   (indent) =>
     indent.startsWith(by) ? indent.slice(by.length) : undefined
 
 /** Converts each `width` columns to a tab, then adds `moved` tabs. */
 const toTabs =
-  (width: number, moved: number): Shift =>
+  (width: number, moved: number): IndentConverter =>
   (indent) => {
     const columns = columnsOf(indent, width)
     const count = Math.floor(columns / width) + moved
@@ -55,7 +59,7 @@ const toTabs =
 
 /** Converts each tab to `width` spaces, then adds `moved` spaces. */
 const toSpaces =
-  (width: number, moved: number): Shift =>
+  (width: number, moved: number): IndentConverter =>
   (indent) => {
     const columns = columnsOf(indent, width) + moved
     return columns < 0 ? undefined : ' '.repeat(columns)
@@ -72,38 +76,42 @@ const tabsOf = (indent: string): number => indent.lastIndexOf('\t') + 1
 /** A one-line old text that begins after the indentation of its line, and the lines that replace it. */
 interface OneLineReplacement {
   readonly old: string
-  readonly new: readonly string[]
-  /** The indentation before the old text. */
+  readonly newLines: readonly string[]
+  /** The indentation before the old text, in the file. */
   readonly indent: string
 }
 
 /**
- * The match starts after the indentation, so the first new line already has it. Decides whether the later lines already
- * include that indentation (`as written`), lack it (`shifted`), or may be meant either way (`unclear`).
+ * The match starts after the indentation of its line, so the first new line stands behind that indentation. Decides about the
+ * later new lines: `as written` if they include that indentation too, `indented` if they lack it and get it, `unclear` if either
+ * may be meant. Examples, for the old text `a()` where the file has two spaces before it: `a()`, `b()` are `indented`; `a()`,
+ * `  b()` stay `as written`; `if (a()) {`, `  b()` are `unclear`.
  */
 export function laterLinesIndentation({
   old,
-  new: lines,
+  newLines,
   indent,
-}: OneLineReplacement): 'as written' | 'shifted' | 'unclear' {
-  const later = lines.slice(1).filter((line) => line.trim() !== '')
+}: OneLineReplacement): 'as written' | 'indented' | 'unclear' {
+  const later = newLines.slice(1).filter((line) => line.trim() !== '')
   const [second] = later
   if (second === undefined) return 'as written'
   const kept = later.find((line) => line.trim() === old.trim())
   if (kept !== undefined && indentOf(kept) === indent) return 'as written'
-  if (kept !== undefined && indentOf(kept) === '') return 'shifted'
-  const isOpening = /(?:[{([:,=?]|=>|&&|\|\|)$/.test(lines[0]!.trimEnd())
+  if (kept !== undefined && indentOf(kept) === '') return 'indented'
+  const isOpening = /(?:[{([:,=?]|=>|&&|\|\|)$/.test(newLines[0]!.trimEnd())
   if (later.every((line) => line.startsWith(indent)))
     return isOpening && indentOf(second) === indent ? 'unclear' : 'as written'
-  if (closesOuterBlock(lines)) return 'as written'
+  if (closesOuterBlock(newLines)) return 'as written'
   const hasUnindented = later.some((line) => indentOf(line) === '')
   // A line without indentation after a blank line is often meant to have none.
   if (hasUnindented)
-    return lines.some((line, i) => i > 0 && /^\S/.test(line) && lines[i - 1]!.trim() === '') ? 'unclear' : 'shifted'
-  return isOpening ? 'shifted' : 'unclear'
+    return newLines.some((line, i) => i > 0 && /^\S/.test(line) && newLines[i - 1]!.trim() === '')
+      ? 'unclear'
+      : 'indented'
+  return isOpening ? 'indented' : 'unclear'
 }
 
-/** Whether a line after the first begins by closing a bracket that these lines did not open. */
+/** Whether a line after the first begins with a closing bracket for which these lines have no opening one. */
 function closesOuterBlock([first, ...later]: readonly string[]): boolean {
   let depth = Math.max(0, opened(first!))
   for (const line of later) {

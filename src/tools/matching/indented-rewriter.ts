@@ -4,22 +4,22 @@ import { rewriteLines } from './rewrite.ts'
 import { endingsIn, splitKeepingEndings, splitModelText, withLfEndings } from './text-lines.ts'
 
 /**
- * A function that gives the new text for each match. It has the line endings of the file, and the lines after the first get
- * the indentation of the match if they lack it. Must be called in the order of the matches.
+ * A function that gives the new text for each match. That text has the line endings of the file, and its lines after the first
+ * get the indentation of the match if they lack it. The function must be called in the order of the matches.
  */
 export function indentedRewriter(text: string, edit: OldAndNew) {
   const newTextAt = endingsRewriter(text, edit)
-  const lines = splitModelText(edit.new)
+  const newLines = splitModelText(edit.new)
   const isUnindented = /^\S/.test(edit.old)
   const isOneLine = !/[\r\n]/.test(edit.old)
   return (start: number, end: number): { text: string; indentation: ReturnType<typeof laterLinesIndentation> } => {
     const newText = newTextAt(start, end)
     const indent = isUnindented ? indentBefore(text, start) : ''
     if (indent === '') return { text: newText, indentation: 'as written' }
-    // The new text includes the indentation that the old one leaves out.
-    if (indentOf(lines[0]!) === indent) return { text: newText.slice(indent.length), indentation: 'as written' }
-    const indentation = isOneLine ? laterLinesIndentation({ old: edit.old, new: lines, indent }) : 'as written'
-    if (indentation !== 'shifted') return { text: newText, indentation }
+    // The first line of the new text includes the indentation that the old text leaves out.
+    if (indentOf(newLines[0]!) === indent) return { text: newText.slice(indent.length), indentation: 'as written' }
+    const indentation = isOneLine ? laterLinesIndentation({ old: edit.old, newLines, indent }) : 'as written'
+    if (indentation !== 'indented') return { text: newText, indentation }
     return { text: newText.replace(/(\r\n|\r|\n)(?=[^\r\n])/g, `$1${indent}`), indentation }
   }
 }
@@ -29,23 +29,27 @@ function endingsRewriter(text: string, edit: OldAndNew): (start: number, end: nu
   const lfOld = withLfEndings(edit.old)
   // If only the line endings differ, use the new text verbatim.
   if (lfOld === withLfEndings(edit.new)) return () => edit.new
-  const lines = splitModelText(edit.new)
-  if (lines.length === 1) return () => edit.new
+  const newLines = splitModelText(edit.new)
+  if (newLines.length === 1) return () => edit.new
   if (!text.includes('\r')) {
-    const newText = text.includes('\n') ? lines.join('\n') : edit.new
+    const newText = text.includes('\n') ? newLines.join('\n') : edit.new
     return () => newText
   }
-  const old = lfOld.split('\n')
+  const oldLines = lfOld.split('\n')
   const endingAt = endingsIn(text)
   let last: { readonly match: string; readonly ending: string; readonly newText: string } | undefined
   return (start, end) => {
-    // The match splits a \r\n pair: the model edits \r or \n itself, so new_string is used verbatim.
+    // If the match begins or ends inside a \r\n pair, the model edits the \r or \n itself: new_string is used verbatim.
     if (isInsideCrlf(text, start) || isInsideCrlf(text, end)) return edit.new
     const match = text.slice(start, end)
     const ending = endingAt(end) ?? '\n'
     // Most matches are like the one before.
     if (last?.match !== match || last.ending !== ending)
-      last = { match, ending, newText: rewriteLines({ inFile: splitKeepingEndings(match), old, new: lines, ending })! }
+      last = {
+        match,
+        ending,
+        newText: rewriteLines({ inFile: splitKeepingEndings(match), oldLines, newLines, ending })!,
+      }
     return last.newText
   }
 }

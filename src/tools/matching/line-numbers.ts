@@ -7,40 +7,43 @@ export interface OldAndNew {
 /** `12<tab>`, `12→`, `12| `, `12:` or `12: `, as tools print line numbers before each line. */
 const prefixes = [/^ *(\d{1,9})(?:\t|→|\| ?)/, /^ *(\d{1,9}):/, /^ *(\d{1,9}): /]
 
-/** An edit without pasted line numbers, and the number of its first line. */
+/** An edit without pasted line numbers, and the number that its first numbered line had. */
 export interface StrippedEdit extends OldAndNew {
   readonly firstLineNumber: number
   /** False if the number may be part of the text, as in the single line `200: ok`. */
   readonly isSurelyLineNumber: boolean
 }
 
-/** The edit without pasted line numbers, in every form they can be read. Empty unless all lines of `old` that are not empty have consecutive numbers. */
+/**
+ * The edit with pasted line numbers removed: one variant for each kind of prefix that fits. Empty unless every non-empty line of
+ * `old` is numbered, consecutively. Example: `7: a` fits two kinds, with and without the space, and gives `a` and ` a`.
+ */
 export function withoutLineNumbers(edit: OldAndNew): StrippedEdit[] {
   return prefixes.flatMap((prefix, i) => strip(edit, prefix, i === 0) ?? [])
 }
 
 function strip(edit: OldAndNew, prefix: RegExp, isSure: boolean): StrippedEdit | undefined {
-  const old = edit.old.split('\n')
-  const numbers = numbersOf(old, prefix)
-  const isNumbered = old.every((line, i) => isEmpty(line) || numbers[i] !== undefined)
+  const oldLines = edit.old.split('\n')
+  const numbers = numbersOf(oldLines, prefix)
+  const isNumbered = oldLines.every((line, i) => isEmpty(line) || numbers[i] !== undefined)
   if (!isNumbered || !areConsecutive(numbers)) return undefined
-  const stripped = stripAll(old, prefix)
+  const stripped = stripAll(oldLines, prefix)
   if (!/\S/.test(stripped)) return undefined
   const present = numbers.filter((number) => number !== undefined)
   return {
     old: stripped,
-    new: withoutPasted(edit.new, prefix),
+    new: stripNewText(edit.new, prefix),
     firstLineNumber: present[0]!,
     isSurelyLineNumber: isSure || present.length > 1,
   }
 }
 
-/** Strips the numbers of the new text too. Added lines have no number. */
-function withoutPasted(text: string, prefix: RegExp): string {
-  const lines = text.split('\n')
-  const numbers = numbersOf(lines, prefix).filter((number) => number !== undefined)
+/** Removes the line numbers from the new text if they rise. Lines that the model added have no number. */
+function stripNewText(text: string, prefix: RegExp): string {
+  const newLines = text.split('\n')
+  const numbers = numbersOf(newLines, prefix).filter((number) => number !== undefined)
   const rise = numbers.every((number, i) => i === 0 || number > numbers[i - 1]!)
-  return rise ? stripAll(lines, prefix) : text
+  return rise ? stripAll(newLines, prefix) : text
 }
 
 const isEmpty = (line: string): boolean => line === '' || line === '\r'
@@ -52,7 +55,7 @@ function numbersOf(lines: readonly string[], prefix: RegExp): (number | undefine
   })
 }
 
-/** Whether the numbers rise by one from line to line. An empty line may have been counted or not. */
+/** Whether the numbers rise by one from line to line. If empty lines have no number, they were all counted, or none was. */
 function areConsecutive(numbers: readonly (number | undefined)[]): boolean {
   const first = numbers.findIndex((number) => number !== undefined)
   if (first < 0) return false

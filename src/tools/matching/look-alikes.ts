@@ -19,43 +19,41 @@ export function foldLookAlikes(text: string): string {
 /** A line without indentation, trailing whitespace and typographic characters, for comparison. */
 export const normalizedLine = (line: string): string => foldLookAlikes(line).trim()
 
-/** Converts the characters of the model's text to those of the file; `undefined` if one of them is ambiguous. */
+/** Converts the characters of the new text to those of the file; `undefined` if one of them is ambiguous. */
 export type CharacterConverter = (text: string) => string | undefined
 
 const asWritten: CharacterConverter = (text) => text
 
-/** Compares the old text of the model with the same lines of the file: `"` in the one and `“` in the other means that `"` stands for `“`. */
-export function fileCharacters(given: readonly string[], inFile: readonly string[]): CharacterConverter {
+/** Compares the old text with the matched lines of the file: where the model wrote `"` and the file has `“`, `"` stands for `“`. */
+export function characterConverter(oldLines: readonly string[], fileLines: readonly string[]): CharacterConverter {
   for (const form of [undefined, 'NFC', 'NFD'] as const) {
     const normal = (text: string): string => (form === undefined ? text : text.normalize(form))
-    const pairs = given.map((line, i) => [[...normal(line.trim())], [...inFile[i]!.trim()]] as const)
-    if (!pairs.every(([asGiven, written]) => asGiven.length === written.length)) continue
-    const targets = new Map<string, Set<string>>()
-    for (const [asGiven, written] of pairs)
-      for (const [i, character] of asGiven.entries())
-        targets.set(character, (targets.get(character) ?? new Set()).add(written[i]!))
-    return (text) => translated(normal(text), targets)
+    const pairs = oldLines.map((line, i) => [[...normal(line.trim())], [...fileLines[i]!.trim()]] as const)
+    if (!pairs.every(([ofOld, ofFile]) => ofOld.length === ofFile.length)) continue
+    const inFile = new Map<string, Set<string>>()
+    for (const [ofOld, ofFile] of pairs)
+      for (const [i, character] of ofOld.entries())
+        inFile.set(character, (inFile.get(character) ?? new Set()).add(ofFile[i]!))
+    return (newText) => translated(normal(newText), inFile)
   }
   return asWritten
 }
 
-function translated(text: string, targets: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
-  const changes = [...targets].filter(([asGiven, written]) => !written.has(asGiven) || written.size > 1)
-  if (changes.length === 0) return text
+/** `inFile` has, for each character of the old text, the characters that stand in its place in the file. */
+function translated(newText: string, inFile: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
+  const changes = [...inFile].filter(([ofOld, ofFile]) => !ofFile.has(ofOld) || ofFile.size > 1)
+  if (changes.length === 0) return newText
   /** The file has plain characters where the model wrote typographic ones. */
-  const isAsciiInFile = changes.every(
-    ([asGiven, written]) => written.size === 1 && written.has(foldLookAlikes(asGiven)),
-  )
-  const isOfFile = (character: string): boolean => changes.some(([, written]) => written.has(character))
+  const isAsciiInFile = changes.every(([ofOld, ofFile]) => ofFile.size === 1 && ofFile.has(foldLookAlikes(ofOld)))
+  const isOfFile = (character: string): boolean => changes.some(([, ofFile]) => ofFile.has(character))
   let result = ''
-  for (const character of text) {
-    const written = targets.get(character)
-    const only = written?.size === 1 ? [...written][0]! : undefined
-    // If the file has typographic characters here, a quote may stand for an opening or a closing one, unless the file uses this
-    // very character and the old text does not: then it was copied from the file.
-    if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(written === undefined && isOfFile(character)))
-      return undefined
-    result += only ?? (isAsciiInFile && !written ? foldLookAlikes(character) : character)
+  for (const character of newText) {
+    const ofFile = inFile.get(character)
+    const only = ofFile?.size === 1 ? [...ofFile][0]! : undefined
+    // Where the file has typographic characters, a quote in the new text is ambiguous: opening or closing? The exception is a
+    // character that these lines of the file have and the old text has not: the model copied it from the file.
+    if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(ofFile === undefined && isOfFile(character))) return undefined
+    result += only ?? (isAsciiInFile && !ofFile ? foldLookAlikes(character) : character)
   }
   return result
 }

@@ -1,20 +1,20 @@
 import { foldLookAlikes } from './look-alikes.ts'
 import type { SearchedText } from './searched-text.ts'
-import { nearestLines } from './similar-lines.ts'
+import { nearestStart } from './similar-lines.ts'
 import { cutLine, lineNumbersAt, maxShownLength, withLfEndings } from './text-lines.ts'
 
 const maxShownLines = 8
 
 /** Describes to the model the most similar lines of the file, and what differs there. */
 export function describeNearest(searched: SearchedText, old: string, display: (part: string) => string): string {
-  const written = withLfEndings(old).split('\n')
-  const given = written.at(-1) === '' ? written.slice(0, -1) : written
-  const nearest = nearestLines(searched, given)
+  const splitOld = withLfEndings(old).split('\n')
+  const oldLines = splitOld.at(-1) === '' ? splitOld.slice(0, -1) : splitOld
+  const nearest = nearestStart(searched, oldLines)
   if (nearest === undefined) return 'Nothing in the file is like it; read the file again'
   const { texts, starts } = searched.lines()
   const first = Math.max(nearest, 0)
-  const end = Math.min(nearest + given.length, texts.length)
-  const different = firstDifferentLine(texts, given, nearest)
+  const end = Math.min(nearest + oldLines.length, texts.length)
+  const different = firstDifferentLine(texts, oldLines, nearest)
   const from = Math.max(Math.min((different ?? first) - 3, end - maxShownLines), first)
   const until = Math.min(from + maxShownLines, end)
   const numbers = lineNumbersAt(searched.text, starts.slice(first, end))
@@ -25,34 +25,36 @@ export function describeNearest(searched: SearchedText, old: string, display: (p
     ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(display(line))}`),
     ...(different === undefined
       ? []
-      : difference(numberOf(different), display(given[different - nearest]!), display(texts[different]!))),
+      : difference(numberOf(different), display(oldLines[different - nearest]!), display(texts[different]!))),
   ].join('\n')
 }
 
-/** The old text may begin and end in the middle of a line. */
-function firstDifferentLine(texts: readonly string[], given: readonly string[], first: number): number | undefined {
-  for (const [i, line] of given.entries()) {
-    const inFile = texts[first + i]
-    if (inFile === undefined || inFile === line) continue
+/** The index of the first line of the file that differs. The old text may begin and end in the middle of a line. */
+function firstDifferentLine(texts: readonly string[], oldLines: readonly string[], first: number): number | undefined {
+  for (const [i, oldLine] of oldLines.entries()) {
+    const fileLine = texts[first + i]
+    if (fileLine === undefined || fileLine === oldLine) continue
     const isPart =
-      (i === 0 && inFile.endsWith(line)) ||
-      (i === given.length - 1 && inFile.startsWith(line)) ||
-      (given.length === 1 && inFile.includes(line))
+      (i === 0 && fileLine.endsWith(oldLine)) ||
+      (i === oldLines.length - 1 && fileLine.startsWith(oldLine)) ||
+      (oldLines.length === 1 && fileLine.includes(oldLine))
     if (!isPart) return first + i
   }
   return undefined
 }
 
-function difference(line: number, given: string, inFile: string): string[] {
-  const from = firstDifferentCharacter(given, inFile)
-  const kind = kindOf(given, inFile)
+function difference(lineNumber: number, oldLine: string, fileLine: string): string[] {
+  const from = firstDifferentCharacter(oldLine, fileLine)
+  const kind = kindOf(oldLine, fileLine)
   const around = (text: string): string => excerpt(text, from)
   const render = kind === 'whitespace' ? (text: string) => visibleBlanks(around(text)) : around
   return [
-    `Line ${line} differs${notes[kind]}:`,
-    `  old_string: ${render(given)}`,
-    `  the file:   ${render(inFile)}`,
-    ...(kind === 'look-alikes' ? [`  (${codePoint(given, from)} against ${codePoint(inFile, from)} in the file)`] : []),
+    `Line ${lineNumber} differs${notes[kind]}:`,
+    `  old_string: ${render(oldLine)}`,
+    `  the file:   ${render(fileLine)}`,
+    ...(kind === 'look-alikes'
+      ? [`  (${codePoint(oldLine, from)} against ${codePoint(fileLine, from)} in the file)`]
+      : []),
   ]
 }
 
@@ -64,10 +66,10 @@ const notes: Record<Kind, string> = {
   text: '',
 }
 
-function kindOf(given: string, inFile: string): Kind {
+function kindOf(oldLine: string, fileLine: string): Kind {
   const bare = (text: string): string => text.replace(/\s+/g, '')
-  if (bare(given) === bare(inFile)) return /[^\S \t\r]/.test(given + inFile) ? 'look-alikes' : 'whitespace'
-  return bare(foldLookAlikes(given)) === bare(foldLookAlikes(inFile)) ? 'look-alikes' : 'text'
+  if (bare(oldLine) === bare(fileLine)) return /[^\S \t\r]/.test(oldLine + fileLine) ? 'look-alikes' : 'whitespace'
+  return bare(foldLookAlikes(oldLine)) === bare(foldLookAlikes(fileLine)) ? 'look-alikes' : 'text'
 }
 
 function firstDifferentCharacter(a: string, b: string): number {

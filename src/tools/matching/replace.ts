@@ -4,7 +4,7 @@ import { indentedRewriter } from './indented-rewriter.ts'
 import { type OldAndNew, type StrippedEdit, withoutLineNumbers } from './line-numbers.ts'
 import { describeNearest } from './not-found.ts'
 import { isDistinctive, type SearchedText, searchedText } from './searched-text.ts'
-import { competingLine, lineIndexAt } from './similar-lines.ts'
+import { competingLineIndex, lineIndexAt } from './similar-lines.ts'
 import {
   cutLine,
   distinctLinesAt,
@@ -14,6 +14,9 @@ import {
   withLfEndings,
 } from './text-lines.ts'
 import { type TolerantMatch, tolerantMatch } from './tolerant-match.ts'
+
+// Names in this folder: `old` and `new` are the two texts of the model, `oldLines` and `newLines` their lines. `text` is the text
+// of the file. What is called `inFile` or begins with `file` is what the file has where the old text matches.
 
 /** The old text, the new text, and how many matches to replace. */
 export interface TextEdit extends OldAndNew {
@@ -30,7 +33,7 @@ export interface Replaced {
   readonly lineNumbers: readonly number[]
   /** How many more such lines there are. */
   readonly moreLines?: number
-  /** For the model: how a match that is not exact differed, with the resulting lines; or that the later lines were indented. */
+  /** For the model: how an inexact match differed, and the lines as they are now; or that the lines of new_string after the first were indented further. */
   readonly note?: string
 }
 
@@ -45,7 +48,7 @@ export interface ReplaceOptions {
   readonly display?: (part: string) => string
   /** The maximum length of the result in characters; a longer one is refused before it is built. Default: no limit. */
   readonly maxLength?: number
-  /** Whether to report the lines of the replacements: finding them is slow in large texts. Default true. */
+  /** Whether to report the line numbers of the replacements: finding these is slow in large texts. Default true. */
   readonly reportLines?: boolean
 }
 
@@ -54,9 +57,10 @@ const maxNotedLines = 12
 
 /**
  * Replaces the only match of the old text, or all matches. Looks for, in this order:
- * 1. an exact match, in which only line endings may differ;
+ * 1. an exact match, in which only line endings may differ (a single match that begins inside the indentation of a line waits for
+ *    step 3);
  * 2. unless all matches are replaced: a match that differs in whitespace or look-alike characters;
- * 3. an exact match that begins inside the indentation of a line.
+ * 3. the match that step 1 put off.
  *
  * Each step tries the old text as it is, then without line numbers that the model pasted from the output of a tool.
  */
@@ -93,15 +97,15 @@ interface ExactMatches extends Matches {
   readonly attempt: Attempt
 }
 
-/** If line numbers were removed from the text, it matches only at the beginning of a line. */
+/** If line numbers were removed from the old text, it matches only at the beginning of a line. */
 function exactMatchesOf(searched: SearchedText, attempt: Attempt, all: boolean): ExactMatches | undefined {
-  const matches = findExact(searched, attempt.old, { all, asLines: isStripped(attempt) })
+  const matches = findExact(searched, attempt.old, { all, atLineStarts: isStripped(attempt) })
   const [first] = matches.starts
   if (first === undefined || !lineNumberAgrees(searched.text, attempt, first)) return undefined
   return { ...matches, attempt }
 }
 
-/** Whether old_string begins with whitespace that is the end of a longer indentation in the file. */
+/** Whether old_string begins with whitespace that, in the file, is the end of a longer indentation. */
 const startsInsideIndentation = (text: string, { attempt, starts }: ExactMatches): boolean =>
   /^[ \t]/.test(attempt.old) && indentBefore(text, starts[0]!) !== ''
 
@@ -127,10 +131,7 @@ const unclearMatchMessage = {
 const ambiguousIndentationMessage = (text: string, start: number, otherLineIndex: number): string =>
   `line ${lineNumbersAt(text, [start])[0]} matches except for its indentation; line ${otherLineIndex + 1} has the same indentation as old_string but different text: copy the text of the one you mean, including its indentation`
 
-/**
- * If old_string is one unindented line but the match is indented: the index of another, similar line that the model may have
- * meant.
- */
+/** If old_string is one unindented line and the match is indented: the index of another, similar line that the model may have meant. */
 function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, start: number): number | undefined {
   const { text } = searched
   const end = start + old.length
@@ -138,7 +139,7 @@ function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, sta
   // Only whitespace may follow on the line. Lines can be very long, so no more than 200 characters are looked at.
   const isWholeLine = isUnindentedLine && /^[ \t]*(?:[\r\n]|$)/.test(text.slice(end, end + 200))
   if (!isWholeLine || indentBefore(text, start) === '') return undefined
-  return competingLine(searched, [old], lineIndexAt(searched, start))
+  return competingLineIndex(searched, [old], lineIndexAt(searched, start))
 }
 
 /** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
@@ -176,7 +177,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
   /** The end of the part of `text` that the result covers so far. */
   let copiedUpTo = 0
   let isChanged = false
-  let isShifted = false
+  let isIndented = false
   let alreadyInserted = 0
   for (let i = 0; i < count; i++) {
     const start = matches.starts[i]!
@@ -186,7 +187,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
     copiedUpTo = end
     const { text: newText, indentation } = rewriteAt(start, end)
     if (indentation === 'unclear') return refused(unclearLinesMessage(lineNumbersAt(text, [start])[0]!))
-    isShifted ||= indentation === 'shifted'
+    isIndented ||= indentation === 'indented'
     if (isAlreadyInserted(text, start, end, newText)) alreadyInserted++
     isChanged ||= newText !== text.slice(start, end)
     if (result.length() + newText.length + text.length - end > maxLength) return refused(tooLargeMessage(maxLength))
@@ -196,7 +197,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
   if (alreadyInserted === count) return refused(alreadyAppliedMessage(lineNumbersAt(text, [matches.starts[0]!])[0]!))
   result.add(text.slice(copiedUpTo))
   const whole = result.whole()
-  const note = isShifted && { note: shiftedNote }
+  const note = isIndented && { note: indentedNote }
   if (!reportLines) return { type: 'replaced', text: whole, count, lineNumbers: [], ...note }
   const { lines, more } = distinctLinesAt(whole, newStarts, maxNamedLines)
   return { type: 'replaced', text: whole, count, lineNumbers: lines, ...(more > 0 && { moreLines: more }), ...note }
@@ -205,7 +206,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
 const unclearLinesMessage = (line: number): string =>
   `old_string starts after the indentation of line ${line}, and it is unclear whether the later lines of new_string include that indentation: write old_string and new_string with their whole indentation`
 
-const shiftedNote =
+const indentedNote =
   'old_string starts after the indentation of its line; the later lines of new_string were given that indentation too'
 
 const alreadyAppliedMessage = (line: number): string =>
@@ -226,7 +227,7 @@ function isAlreadyInserted(text: string, start: number, end: number, newText: st
 const tooLargeMessage = (maxLength: number): string =>
   `the result would have more than ${maxLength} characters, the maximum for one edit: make new_string shorter, or use a command instead`
 
-/** Join the collected parts after this many, so that the array stays small. */
+/** So many parts are joined to one, so that the array of parts stays small. */
 const maxParts = 16_384
 
 function createTextBuilder(): { add(part: string): void; length(): number; whole(): string } {
@@ -275,7 +276,7 @@ function replaceTolerantMatch(
   const { text } = searched
   if (newText === text.slice(start, end)) return refused(nothingNewMessage)
   const otherLineIndex = differsInIndentation
-    ? competingLine(searched, withLfEndings(old).split('\n'), lineIndexAt(searched, start))
+    ? competingLineIndex(searched, withLfEndings(old).split('\n'), lineIndexAt(searched, start))
     : undefined
   if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(text, start, otherLineIndex))
   const [first] = lineNumbersAt(text, [start]) as [number]

@@ -1,4 +1,4 @@
-import { indentOf, type Shift } from './indentation.ts'
+import { type IndentConverter, indentOf } from './indentation.ts'
 import { type CharacterConverter, foldLookAlikes } from './look-alikes.ts'
 import type { SplitText } from './text-lines.ts'
 
@@ -6,14 +6,14 @@ import type { SplitText } from './text-lines.ts'
 interface Rewrite {
   /** The match as it is in the file. */
   readonly inFile: SplitText
-  /** The same lines as given; there are as many. */
-  readonly old: readonly string[]
-  readonly new: readonly string[]
+  /** The lines of the old text, as many as those of the match. */
+  readonly oldLines: readonly string[]
+  readonly newLines: readonly string[]
   /** Used for lines that have no line ending at the match. */
   readonly ending: string
-  /** Converts the given indentation to that of the file. */
-  readonly shift?: Shift
-  /** Converts the given characters to those of the file. */
+  /** Absent: the new lines are indented like the file already. */
+  readonly toFileIndent?: IndentConverter
+  /** Absent: the match has the characters of the old text. */
   readonly toFileCharacters?: CharacterConverter
 }
 
@@ -22,21 +22,22 @@ interface Rewrite {
  * the file. New lines get the file's line endings, indentation and characters; `undefined` if these are ambiguous.
  */
 export function rewriteLines(rewrite: Rewrite): string | undefined {
-  const { inFile, old, new: lines, ending } = rewrite
-  const { top, bottom } = sharedLines(old, lines)
-  const bottomStart = lines.length - bottom
-  /** The offset from an index in the new text to an index in the file, for the shared lines at the end. */
-  const offset = old.length - lines.length
+  const { inFile, oldLines, newLines, ending } = rewrite
+  const { top, bottom } = sharedLines(oldLines, newLines)
+  const bottomStart = newLines.length - bottom
+  /** The offset from an index in the new text to an index in the match, for the shared lines at the end. */
+  const offset = oldLines.length - newLines.length
   let text = ''
   let separator = ''
-  for (let i = 0; i < lines.length; i++) {
+  for (let i = 0; i < newLines.length; i++) {
     const isNew = i >= top && i < bottomStart
-    const line = isNew ? newLine(i, rewrite) : inFile.lines[i < top ? i : i + offset]
+    const line = isNew ? rewrittenLine(i, rewrite) : inFile.lines[i < top ? i : i + offset]
     if (line === undefined) return undefined
     text += line
-    if (i === lines.length - 1) break
-    // A kept line keeps its ending, and the last new line gets the one before the kept lines below it. Any other new line gets
-    // the ending of the line with its index.
+    if (i === newLines.length - 1) break
+    // Kept lines keep their endings. The last new line gets the ending that, in the file, stands before the kept lines below it.
+    // Any other new line gets the ending of the matched line with the same index. Example: the match is `a\n`, `b\n`, `c\r\n`,
+    // `d`, and `x` replaces `b` and `c`: it gets the `\r\n` before `d`.
     const separatorIndex = i >= top && i >= bottomStart - 1 ? Math.max(i + offset, 0) : i
     const next = inFile.separators[separatorIndex] || inFile.separators.at(-1) || ending
     // An empty line between `\r` and `\n` would vanish: together they are read as one line ending.
@@ -46,52 +47,61 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
   return text
 }
 
-function sharedLines(old: readonly string[], lines: readonly string[]): { top: number; bottom: number } {
-  const max = Math.min(old.length, lines.length)
+function sharedLines(oldLines: readonly string[], newLines: readonly string[]): { top: number; bottom: number } {
+  const max = Math.min(oldLines.length, newLines.length)
   let top = 0
-  while (top < max && old[top] === lines[top]) top++
+  while (top < max && oldLines[top] === newLines[top]) top++
   let bottom = 0
-  while (bottom < max - top && old.at(-1 - bottom) === lines.at(-1 - bottom)) bottom++
+  while (bottom < max - top && oldLines.at(-1 - bottom) === newLines.at(-1 - bottom)) bottom++
   return { top, bottom }
 }
 
-/** A line that the file already has stays as written. A line of the old text becomes that line of the file. */
-function newLine(i: number, { inFile, old, new: lines, shift, toFileCharacters }: Rewrite): string | undefined {
-  const line = lines[i]!
-  const content = line.trimStart()
-  const givenIndent = indentOf(line)
-  const indent = shift && content !== '' ? shift(foldLookAlikes(givenIndent)) : givenIndent
+/**
+ * A new line as it is written to the file; `undefined` if it is ambiguous. Its indentation is converted with `toFileIndent`. Its
+ * characters stay as the model wrote them if the match has them in one of its lines. If they are those of a line of the old text,
+ * the line of the file at that place is used. The characters of any other line are converted with `toFileCharacters`. Example: the
+ * old text is `say "a"`, the file has `say “a”`: a new line `say “a”` stays, and `  say "a"` becomes `  say “a”`.
+ */
+function rewrittenLine(i: number, rewrite: Rewrite): string | undefined {
+  const { inFile, oldLines, newLines, toFileIndent, toFileCharacters } = rewrite
+  const newLine = newLines[i]!
+  const content = newLine.trimStart()
+  const newIndent = indentOf(newLine)
+  const indent = toFileIndent && content !== '' ? toFileIndent(foldLookAlikes(newIndent)) : newIndent
   if (indent === undefined) return undefined
   if (!toFileCharacters) return indent + content
   const bare = content.trimEnd()
   if (inFile.lines.some((fileLine) => fileLine.trim() === bare)) return indent + content
-  const same = old.findIndex((oldLine) => oldLine.trim() === bare)
+  const same = oldLines.findIndex((oldLine) => oldLine.trim() === bare)
   if (same >= 0) return indent + inFile.lines[same]!.trim() + content.slice(bare.length)
-  const isPaired = old.length === lines.length
+  const isPaired = oldLines.length === newLines.length
   const text = isPaired
-    ? withFileCharacters(content, old[i]!.trim(), inFile.lines[i]!.trim(), toFileCharacters)
+    ? withFileCharacters(content, oldLines[i]!.trim(), inFile.lines[i]!.trim(), toFileCharacters)
     : toFileCharacters(content)
   return text === undefined ? undefined : indent + text
 }
 
-/** Keeps the file's characters in the parts at both ends that the new line shares with the old one. */
+/**
+ * Takes the beginning and the end that a new line shares with the old line from the file's line, and converts the rest. Converts
+ * the whole new line if the file's line differs from the old one in more than characters that look alike.
+ */
 function withFileCharacters(
-  content: string,
-  old: string,
-  inFile: string,
+  newLine: string,
+  oldLine: string,
+  fileLine: string,
   toFileCharacters: CharacterConverter,
 ): string | undefined {
-  if (inFile === old || inFile.length !== old.length) return toFileCharacters(content)
-  const max = Math.min(old.length, content.length)
+  if (fileLine === oldLine || fileLine.length !== oldLine.length) return toFileCharacters(newLine)
+  const max = Math.min(oldLine.length, newLine.length)
   let head = 0
-  while (head < max && old[head] === content[head]) head++
+  while (head < max && oldLine[head] === newLine[head]) head++
   let tail = 0
-  while (tail < max - head && old.at(-1 - tail) === content.at(-1 - tail)) tail++
-  const [fileHead, fileTail] = [inFile.slice(0, head), inFile.slice(inFile.length - tail)]
+  while (tail < max - head && oldLine.at(-1 - tail) === newLine.at(-1 - tail)) tail++
+  const [fileHead, fileTail] = [fileLine.slice(0, head), fileLine.slice(fileLine.length - tail)]
   const areAlike =
-    foldLookAlikes(fileHead) === foldLookAlikes(old.slice(0, head)) &&
-    foldLookAlikes(fileTail) === foldLookAlikes(old.slice(old.length - tail))
-  if (!areAlike) return toFileCharacters(content)
-  const changed = toFileCharacters(content.slice(head, content.length - tail))
+    foldLookAlikes(fileHead) === foldLookAlikes(oldLine.slice(0, head)) &&
+    foldLookAlikes(fileTail) === foldLookAlikes(oldLine.slice(oldLine.length - tail))
+  if (!areAlike) return toFileCharacters(newLine)
+  const changed = toFileCharacters(newLine.slice(head, newLine.length - tail))
   return changed === undefined ? undefined : fileHead + changed + fileTail
 }

@@ -2,7 +2,7 @@ import { once } from '../../core/waiting.ts'
 import { normalizedLine } from './look-alikes.ts'
 import { linesWithOffsets, type TextLines, withLfEndings } from './text-lines.ts'
 
-/** A text to search in, with derived forms that are computed once, when first needed. */
+/** The text of the file, with derived forms that are computed once, when first needed. */
 export interface SearchedText {
   readonly text: string
   /** The text with every line ending as `\n`. */
@@ -24,7 +24,7 @@ export function searchedText(text: string): SearchedText {
 
 const minWordCharacters = 4
 
-/** Whether a text has enough letters and digits to be recognised by, unlike a brace or `end`. */
+/** Whether a text has enough letters and digits to be recognised by. A brace or `end` has not. */
 export function isDistinctive(text: string): boolean {
   const word = /[\p{L}\p{N}_]/gu
   for (let i = 0; i < minWordCharacters; i++) if (!word.test(text)) return false

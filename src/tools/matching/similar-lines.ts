@@ -11,19 +11,19 @@ const maxCandidates = 20
 const maxScoredLines = 12
 
 /**
- * The index at which the wanted lines would begin in the most similar part of the file; below 0 if their first lines are
- * not there. `undefined` if nothing is similar. Takes one or two passes over the file.
+ * The index at which the old lines would begin in the most similar part of the file. It is below 0 if that part is the beginning of
+ * the file and the first old lines are missing there. `undefined` if nothing is similar. Takes one or two passes over the file.
  */
-export function nearestLines(searched: SearchedText, wanted: readonly string[]): number | undefined {
-  const compared = wanted.slice(0, maxComparedLines)
+export function nearestStart(searched: SearchedText, oldLines: readonly string[]): number | undefined {
+  const compared = oldLines.slice(0, maxComparedLines)
   const { texts } = searched.lines()
   return byEqualLines(searched, compared) ?? bySimilarLine(texts, compared)
 }
 
-/** Each equal line votes for a start of the wanted lines; longer lines count more. */
-function byEqualLines(searched: SearchedText, wanted: readonly string[]): number | undefined {
+/** Each line of the file that equals an old line votes for where the old lines begin; longer lines count more. */
+function byEqualLines(searched: SearchedText, oldLines: readonly string[]): number | undefined {
   const indexes = new Map<string, number[]>()
-  for (const [i, line] of wanted.entries()) {
+  for (const [i, line] of oldLines.entries()) {
     const key = normalizedLine(line)
     if (line.length > maxLineLength || !isDistinctive(key)) continue
     const earlier = indexes.get(key)
@@ -41,13 +41,13 @@ function byEqualLines(searched: SearchedText, wanted: readonly string[]): number
     }
   }
   const firsts = [...votes].filter(([, count]) => count === highest).map(([first]) => first)
-  return mostSimilar(searched.lines().texts, wanted, firsts.slice(0, maxCandidates))
+  return mostSimilar(searched.lines().texts, oldLines, firsts.slice(0, maxCandidates))
 }
 
-/** Finds lines that are similar to the longest wanted line. */
-function bySimilarLine(texts: readonly string[], wanted: readonly string[]): number | undefined {
-  const [longest] = byWordCharacters(wanted)
-  const similarity = longest === undefined ? undefined : similarityTo(wanted[longest]!)
+/** Finds lines that are similar to the longest old line. */
+function bySimilarLine(texts: readonly string[], oldLines: readonly string[]): number | undefined {
+  const [longest] = byWordCharacters(oldLines)
+  const similarity = longest === undefined ? undefined : similarityTo(oldLines[longest]!)
   if (longest === undefined || !similarity) return undefined
   let candidates: { first: number; score: number }[] = []
   for (const [at, line] of texts.entries()) {
@@ -59,7 +59,7 @@ function bySimilarLine(texts: readonly string[], wanted: readonly string[]): num
   }
   return mostSimilar(
     texts,
-    wanted,
+    oldLines,
     best(candidates).map(({ first }) => first),
   )
 }
@@ -68,16 +68,16 @@ function best(candidates: readonly { first: number; score: number }[]): { first:
   return candidates.toSorted((a, b) => b.score - a.score || a.first - b.first).slice(0, maxCandidates)
 }
 
-/** The start at which the longest wanted lines are most similar to those of the file. */
+/** The start at which the longest old lines are most similar to the lines of the file. */
 function mostSimilar(
   texts: readonly string[],
-  wanted: readonly string[],
+  oldLines: readonly string[],
   firsts: readonly number[],
 ): number | undefined {
   if (firsts.length < 2) return firsts[0]
-  const longest = byWordCharacters(wanted)
+  const longest = byWordCharacters(oldLines)
     .slice(0, maxScoredLines)
-    .map((index) => ({ index, similarity: similarityTo(wanted[index]!) }))
+    .map((index) => ({ index, similarity: similarityTo(oldLines[index]!) }))
   const scores = firsts.map((first) =>
     longest.reduce((sum, { index, similarity }) => sum + (similarity?.(texts[first + index] ?? '') ?? 0), 0),
   )
@@ -90,34 +90,34 @@ function byWordCharacters(lines: readonly string[]): number[] {
   return [...sizes.keys()].filter((i) => sizes[i]! > 0).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
 }
 
-/** How much of a line is found again in another, 0 to 1, ignoring case and whitespace; a much longer line scores less. */
-function similarityTo(wanted: string): ((line: string) => number) | undefined {
+/** How much of an old line a line of the file has, 0 to 1, ignoring case and whitespace; a line that is much longer scores less. */
+function similarityTo(oldLine: string): ((fileLine: string) => number) | undefined {
   // Large enough that pieces seldom collide.
-  const size = 2 ** Math.ceil(Math.log2(Math.max(wanted.length, 64) * 16))
+  const size = 2 ** Math.ceil(Math.log2(Math.max(oldLine.length, 64) * 16))
   const pieces = new Uint16Array(maxLineLength)
   const isPiece = new Uint8Array(size)
-  for (let i = piecesOf(wanted, pieces); i > 0; i--) isPiece[pieces[i - 1]! % size] = 1
-  const wantedCount = isPiece.reduce((sum, is) => sum + is, 0)
-  if (wantedCount < 2) return undefined
+  for (let i = piecesOf(oldLine, pieces); i > 0; i--) isPiece[pieces[i - 1]! % size] = 1
+  const oldCount = isPiece.reduce((sum, is) => sum + is, 0)
+  if (oldCount < 2) return undefined
   const seenIn = new Uint32Array(size)
-  let line = 0
-  return (text) => {
-    if (text.length > maxLineLength || text.length * 3 < wanted.length) return 0
-    line++
+  let callNumber = 0
+  return (fileLine) => {
+    if (fileLine.length > maxLineLength || fileLine.length * 3 < oldLine.length) return 0
+    callNumber++
     let found = 0
     let count = 0
-    for (let i = piecesOf(text, pieces); i > 0; i--) {
+    for (let i = piecesOf(fileLine, pieces); i > 0; i--) {
       const piece = pieces[i - 1]! % size
-      if (seenIn[piece] === line) continue
-      seenIn[piece] = line
+      if (seenIn[piece] === callNumber) continue
+      seenIn[piece] = callNumber
       count++
       found += isPiece[piece]!
     }
-    return (found / wantedCount) * (0.6 + 0.4 * Math.min(wantedCount / Math.max(count, 1), 1))
+    return (found / oldCount) * (0.6 + 0.4 * Math.min(oldCount / Math.max(count, 1), 1))
   }
 }
 
-/** Writes a hash of every three characters, without whitespace and case, into `into`; returns how many there are. */
+/** Writes a hash of every three neighbouring characters, without whitespace and case, into `into`; returns the number of hashes. */
 function piecesOf(text: string, into: Uint16Array): number {
   let [before, last, length] = [0, 0, 0]
   for (let i = 0; i < text.length; i++) {
@@ -132,49 +132,57 @@ function piecesOf(text: string, into: Uint16Array): number {
   return Math.max(length - 2, 0)
 }
 
-/** How similar another line of the same indentation must be to compete. */
+/** How similar to the longest old line a line elsewhere must be to compete with the match. */
 const minLineSimilarity = 0.75
 
 /**
- * The index of a line elsewhere in the file that the old text may mean instead of the match: at least half of the distinctive
- * lines of the old text follow there unchanged, or the line has the indentation of the longest one and is very similar to it.
+ * The index of another place in the file that the old text may mean instead of the match at line `matched`: either at least half of
+ * the distinctive old lines are there unchanged, or one line there is very similar to the longest distinctive old line and has its
+ * indentation. Example: the old text is `return size`, and the match is `  return size`. An unindented line `return sizes` competes.
  */
-export function competingLine(searched: SearchedText, old: readonly string[], matched: number): number | undefined {
+export function competingLineIndex(
+  searched: SearchedText,
+  oldLines: readonly string[],
+  matched: number,
+): number | undefined {
   const { texts } = searched.lines()
-  const distinctive = new Map(old.flatMap((line, i) => (isDistinctive(line) ? [[line.trimEnd(), i] as const] : [])))
+  const distinctive = new Map(
+    oldLines.flatMap((line, i) => (isDistinctive(line) ? [[line.trimEnd(), i] as const] : [])),
+  )
   const longest = [...distinctive.keys()].toSorted((a, b) => b.length - a.length)[0]
-  // A line that matches exactly shows that the match is the right one.
+  // If the match has a distinctive old line exactly, it is the right place.
   if (
     longest === undefined ||
-    old.some((line, i) => isDistinctive(line) && texts[matched + i]?.trimEnd() === line.trimEnd())
+    oldLines.some((line, i) => isDistinctive(line) && texts[matched + i]?.trimEnd() === line.trimEnd())
   )
     return undefined
   const indent = indentOf(longest)
   const votes = new Map<number, number>()
-  const [similarity, edges] = [similarityTo(longest), edgesOf(longest)]
+  const [similarity, edgeSimilarity] = [similarityTo(longest), edgeSimilarityTo(longest)]
   for (const [at, text] of texts.entries()) {
     const line = text.trimEnd()
     const index = distinctive.get(line)
     const first = at - (index ?? distinctive.get(longest)!)
-    if (first > matched - old.length && first < matched + old.length) continue
+    if (first > matched - oldLines.length && first < matched + oldLines.length) continue
     if (index !== undefined) votes.set(first, (votes.get(first) ?? 0) + 1)
-    else if (indentOf(line) === indent && Math.max(edges(line), similarity?.(line) ?? 0) >= minLineSimilarity) return at
+    else if (indentOf(line) === indent && Math.max(edgeSimilarity(line), similarity?.(line) ?? 0) >= minLineSimilarity)
+      return at
   }
   const [best] = [...votes].toSorted(([, a], [, b]) => b - a)
   return best && best[1] * 2 >= distinctive.size ? Math.max(best[0], 0) : undefined
 }
 
-/** The share of `wanted` that another line has in common at its beginning and end. */
-const edgesOf =
-  (wanted: string) =>
-  (line: string): number => {
-    const shorter = Math.min(wanted.length, line.length)
+/** How much of an old line a line of the file has at its beginning and end, 0 to 1. */
+const edgeSimilarityTo =
+  (oldLine: string) =>
+  (fileLine: string): number => {
+    const shorter = Math.min(oldLine.length, fileLine.length)
     let head = 0
-    while (head < shorter && wanted[head] === line[head]) head++
+    while (head < shorter && oldLine[head] === fileLine[head]) head++
     let tail = 0
-    while (tail < shorter - head && wanted.at(-1 - tail) === line.at(-1 - tail)) tail++
-    const indent = indentOf(wanted).length
-    return (head + tail - indent) / (wanted.length - indent)
+    while (tail < shorter - head && oldLine.at(-1 - tail) === fileLine.at(-1 - tail)) tail++
+    const indent = indentOf(oldLine).length
+    return (head + tail - indent) / (oldLine.length - indent)
   }
 
 /** The index of the line that contains a position. */

@@ -99,7 +99,7 @@ export function originalPositions(text: string, positions: readonly number[]): n
   })
 }
 
-/** Lines and the line endings between them: one separator less than lines. */
+/** Lines and the line endings between them: there is one separator less than lines. */
 export interface SplitText {
   readonly lines: readonly string[]
   readonly separators: readonly string[]
@@ -114,7 +114,7 @@ export function splitKeepingEndings(text: string): SplitText {
 /** The lines of a text that a model wrote. A lone `\r` does not end a line. */
 export const splitModelText = (text: string): string[] => text.split(/\r?\n/)
 
-/** Finds for ascending positions the line ending to use there: the next one, else the last one, else none. */
+/** Finds, for ascending positions, the line ending to use there: the next one after it, else the last one of the text, else none. */
 export function endingsIn(text: string): (position: number) => string | undefined {
   let next = -1
   let isOver = false

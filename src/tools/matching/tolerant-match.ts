@@ -1,7 +1,7 @@
 import { sequencesIn } from './exact-match.ts'
-import { indentOf, type Shift, shiftBetween } from './indentation.ts'
+import { type IndentConverter, indentConverterFor, indentOf } from './indentation.ts'
 import type { OldAndNew } from './line-numbers.ts'
-import { fileCharacters, foldLookAlikes, normalizedLine } from './look-alikes.ts'
+import { characterConverter, foldLookAlikes, normalizedLine } from './look-alikes.ts'
 import { rewriteLines } from './rewrite.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
 import { endingsIn, type SplitText, type TextLines, withLfEndings } from './text-lines.ts'
@@ -25,39 +25,40 @@ export type TolerantMatch =
 const maxMatches = 6
 
 /**
- * Finds whole lines that equal the old text except for trailing whitespace, indentation (shifted alike on all lines) or
- * characters that look alike. If there are several such matches, none is chosen, because the model may have meant any of them.
+ * Finds whole lines that equal the old text except for trailing whitespace, characters that look alike, or an indentation that one
+ * converter explains for all lines. If there are several such matches, none is chosen: the model may have meant any of them.
  */
 export function tolerantMatch(searched: SearchedText, edit: OldAndNew): TolerantMatch | undefined {
-  const given = withoutSharedBreaks({ old: withLfEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
-  if (!isDistinctive(given.old)) return undefined
-  const old = given.old.split('\n')
+  const trimmed = withoutSharedBreaks({ old: withLfEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
+  if (!isDistinctive(trimmed.old)) return undefined
+  const splitOld = trimmed.old.split('\n')
+  const newLines = trimmed.new.split('\n')
   // An old text that ends with a line break ends where the next line begins.
-  const endsWithBreak = old.at(-1) === ''
-  const wanted = endsWithBreak ? old.slice(0, -1) : old
+  const endsWithBreak = splitOld.at(-1) === ''
+  const oldLines = endsWithBreak ? splitOld.slice(0, -1) : splitOld
   const { text } = searched
   const lines = searched.lines()
-  const found = findLines(searched.normalizedLines(), wanted.map(normalizedLine))
+  const found = findLines(searched.normalizedLines(), oldLines.map(normalizedLine))
   if (found.length > 1) return { type: 'several', starts: found.map((index) => lines.starts[index]!) }
   const [first] = found
   if (first === undefined) return undefined
-  const inFile = lines.texts.slice(first, first + wanted.length)
-  const { differs, shift } = differences(wanted, inFile)
-  if (differs.indentation && !shift) return undefined
-  const last = first + wanted.length - 1
+  const fileLines = lines.texts.slice(first, first + oldLines.length)
+  const { differs, toFileIndent } = differences(oldLines, fileLines)
+  if (differs.indentation && !toFileIndent) return undefined
+  const last = first + oldLines.length - 1
   const start = lines.starts[first]!
   const end = endsWithBreak ? (lines.starts[last + 1] ?? text.length) : lines.starts[last]! + lines.texts[last]!.length
-  const basis = differs.indentation ? indentationBasis(given.new.split('\n'), wanted, inFile) : 'file'
+  const basis = differs.indentation ? indentationBasis(newLines, oldLines, fileLines) : 'file'
   if (basis === 'unclear') return { type: 'unclear', start, what: 'indentation' }
   const rewrite = {
-    inFile: fileLines(text, lines, first, old),
-    old,
-    new: given.new.split('\n'),
+    inFile: matchInFile(text, lines, first, splitOld),
+    oldLines: splitOld,
+    newLines,
     ending: endingsIn(text)(end) ?? '\n',
-    ...(basis === 'old' && shift && { shift }),
+    ...(basis === 'old' && toFileIndent && { toFileIndent }),
   }
   const newText = rewriteLines(
-    differs.characters ? { ...rewrite, toFileCharacters: fileCharacters(wanted, inFile) } : rewrite,
+    differs.characters ? { ...rewrite, toFileCharacters: characterConverter(oldLines, fileLines) } : rewrite,
   )
   if (newText !== undefined)
     return {
@@ -72,30 +73,31 @@ export function tolerantMatch(searched: SearchedText, edit: OldAndNew): Tolerant
 }
 
 /**
- * Whether the new lines are indented like the old text as given, or like the file. Decided by lines that are in both old
- * and new text, or if there are none, by the smallest indentation.
+ * Whether the new lines are indented like the old text or like the file. The lines that are in both old and new text decide or, if
+ * there are none, the smallest indentation. Example: the old text is `a()`, the file has `  a()`. The new lines `a()`, `b()` are
+ * indented like the old text, and `  a()`, `b()` like the file.
  */
 function indentationBasis(
-  lines: readonly string[],
-  given: readonly string[],
-  inFile: readonly string[],
+  newLines: readonly string[],
+  oldLines: readonly string[],
+  fileLines: readonly string[],
 ): 'old' | 'file' | 'unclear' {
   const indents = new Map(
-    given.map((line, i) => [normalizedLine(line), { given: indentOf(line), inFile: indentOf(inFile[i]!) }]),
+    oldLines.map((line, i) => [normalizedLine(line), { old: indentOf(line), inFile: indentOf(fileLines[i]!) }]),
   )
   const bases = new Set<'old' | 'file'>()
-  for (const line of lines) {
+  for (const line of newLines) {
     const indent = line.trim() === '' ? undefined : indents.get(normalizedLine(line))
-    if (!indent || indent.given === indent.inFile) continue
-    if (indentOf(line) === indent.given) bases.add('old')
+    if (!indent || indent.old === indent.inFile) continue
+    if (indentOf(line) === indent.old) bases.add('old')
     if (indentOf(line) === indent.inFile) bases.add('file')
   }
   if (bases.size === 2) return 'unclear'
   const [only] = bases
   if (only) return only
-  const least = leastIndent(lines)
-  if (least === undefined || least === leastIndent(given)) return 'old'
-  return least === leastIndent(inFile) ? 'file' : 'unclear'
+  const least = leastIndent(newLines)
+  if (least === undefined || least === leastIndent(oldLines)) return 'old'
+  return least === leastIndent(fileLines) ? 'file' : 'unclear'
 }
 
 function leastIndent(lines: readonly string[]): string | undefined {
@@ -103,40 +105,45 @@ function leastIndent(lines: readonly string[]): string | undefined {
   return indents.toSorted((a, b) => a.length - b.length)[0]
 }
 
-/** Removes line breaks that both texts begin or end with: matches are whole lines anyway. */
+/** Removes the line breaks, and the byte order mark, with which both texts begin or end: matches are whole lines anyway. */
 function withoutSharedBreaks({ old, new: newText }: OldAndNew): OldAndNew {
   let from = 0
-  while (from < old.length && isBreak(old[from]) && old[from] === newText[from]) from++
+  while (from < old.length && isBreakOrBom(old[from]) && old[from] === newText[from]) from++
   let tail = 0
   const max = Math.min(old.length, newText.length) - from
   while (tail < max && old.at(-1 - tail) === '\n' && newText.at(-1 - tail) === '\n') tail++
   return { old: old.slice(from, old.length - tail), new: newText.slice(from, newText.length - tail) }
 }
 
-const isBreak = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
+const isBreakOrBom = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
 
 /**
- * The indexes at which the wanted lines begin. Blank lines at both ends are left out of the search. If there is only one match,
- * the file must have these blank lines there too.
+ * The indexes of the file's lines at which the old lines begin. Blank lines at both ends of the old lines are left out of the
+ * search. If there is only one match, it counts only if the file has these blank lines there too.
  */
-function findLines(normalizedLines: readonly string[], wanted: readonly string[]): number[] {
-  const above = wanted.findIndex((line) => line !== '')
-  const below = wanted.findLastIndex((line) => line !== '')
+function findLines(fileLines: readonly string[], oldLines: readonly string[]): number[] {
+  const above = oldLines.findIndex((line) => line !== '')
+  const below = oldLines.findLastIndex((line) => line !== '')
   const ids = new Map<string, number>()
-  for (const line of wanted) ids.set(line, ids.get(line) ?? ids.size)
+  for (const line of oldLines) ids.set(line, ids.get(line) ?? ids.size)
   const found = sequencesIn(
-    Int32Array.from(normalizedLines, (line) => ids.get(line) ?? -1),
-    wanted.slice(above, below + 1).map((line) => ids.get(line)!),
+    Int32Array.from(fileLines, (line) => ids.get(line) ?? -1),
+    oldLines.slice(above, below + 1).map((line) => ids.get(line)!),
     { overlapping: true, max: maxMatches },
   )
   if (found.length !== 1) return found
   const first = found[0]! - above
-  return wanted.every((line, i) => line === normalizedLines[first + i]) ? [first] : []
+  return oldLines.every((line, i) => line === fileLines[first + i]) ? [first] : []
 }
 
-/** The matched lines of the file. The empty string after a final line break of `old` is not a line of the file. */
-function fileLines(text: string, { texts, starts }: TextLines, first: number, old: readonly string[]): SplitText {
-  const lines = old.map((line, i) => (i === old.length - 1 && line === '' ? '' : texts[first + i]!))
+/** The match as it is in the file. If the old text ends with a line break, the empty string after it is no line of the file. */
+function matchInFile(
+  text: string,
+  { texts, starts }: TextLines,
+  first: number,
+  splitOld: readonly string[],
+): SplitText {
+  const lines = splitOld.map((line, i) => (i === splitOld.length - 1 && line === '' ? '' : texts[first + i]!))
   const separators = lines
     .slice(0, -1)
     .map((line, i) => text.slice(starts[first + i]! + line.length, starts[first + i + 1] ?? text.length))
@@ -150,19 +157,19 @@ interface Differences {
 }
 
 function differences(
-  given: readonly string[],
-  inFile: readonly string[],
-): { readonly differs: Differences; readonly shift: Shift | undefined } {
-  const pairs = given.map((line, i) => ({ given: foldLookAlikes(line), inFile: foldLookAlikes(inFile[i]!) }))
-  const filled = pairs.filter((pair) => pair.given.trim() !== '')
-  const indents = filled.map((pair) => ({ given: indentOf(pair.given), inFile: indentOf(pair.inFile) }))
+  oldLines: readonly string[],
+  fileLines: readonly string[],
+): { readonly differs: Differences; readonly toFileIndent: IndentConverter | undefined } {
+  const pairs = oldLines.map((line, i) => ({ old: foldLookAlikes(line), inFile: foldLookAlikes(fileLines[i]!) }))
+  const filled = pairs.filter((pair) => pair.old.trim() !== '')
+  const indents = filled.map((pair) => ({ old: indentOf(pair.old), inFile: indentOf(pair.inFile) }))
   return {
     differs: {
-      trailing: given.some((line, i) => trailingOf(line) !== trailingOf(inFile[i]!)),
-      indentation: indents.some((indent) => indent.given !== indent.inFile),
-      characters: given.some((line, i) => line.trim() !== inFile[i]!.trim()),
+      trailing: oldLines.some((line, i) => trailingOf(line) !== trailingOf(fileLines[i]!)),
+      indentation: indents.some((indent) => indent.old !== indent.inFile),
+      characters: oldLines.some((line, i) => line.trim() !== fileLines[i]!.trim()),
     },
-    shift: shiftBetween(indents),
+    toFileIndent: indentConverterFor(indents),
   }
 }
 
