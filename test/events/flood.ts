@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Flooded, FloodTask, Got } from './flood-child.ts'
 
