@@ -141,7 +141,7 @@ async function prepareWrite(
   const changed = await change(current)
   if (changed !== 'no change') {
     const { content: newBytes, ...report } = 'content' in changed ? changed : { content: changed }
-    return { info: existing?.info, beforeId, oldBytes: await current?.read, newBytes, ...report }
+    return { info: existing?.info, beforeId, oldBytes: await current?.bytesIfRead, newBytes, ...report }
   }
   if (!existing) throw await noSuchFile(path, ctx)
   return { outcome: 'no change', file: await touched(touch, existing) }
@@ -171,11 +171,14 @@ async function openIfExists(ctx: PreviewContext, path: string): Promise<OpenFile
   }
 }
 
-function currentFileOf(path: string, file: OpenFile): CurrentFile & { readonly read: Promise<Uint8Array> | undefined } {
+function currentFileOf(
+  path: string,
+  file: OpenFile,
+): CurrentFile & { readonly bytesIfRead: Promise<Uint8Array> | undefined } {
   let read: Promise<Uint8Array> | undefined
   return {
     info: file.info,
-    get read() {
+    get bytesIfRead() {
       return read
     },
     async bytes() {

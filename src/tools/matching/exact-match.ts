@@ -190,15 +190,15 @@ function byBeginnings(text: string, wanted: string, { overlapping, max }: Occurr
 
 /** The positions of a sequence of numbers in another, by the algorithm of Knuth, Morris and Pratt. */
 export function sequencesIn(
-  all: ArrayLike<number>,
+  sequence: ArrayLike<number>,
   wanted: ArrayLike<number>,
   { overlapping, max }: OccurrenceOptions,
 ): number[] {
   const found: number[] = []
   const borders = bordersOf(wanted)
-  for (let i = 0, matched = 0; i < all.length && found.length < max; i++) {
-    while (matched > 0 && all[i] !== wanted[matched]) matched = borders[matched - 1]!
-    if (all[i] === wanted[matched]) matched++
+  for (let i = 0, matched = 0; i < sequence.length && found.length < max; i++) {
+    while (matched > 0 && sequence[i] !== wanted[matched]) matched = borders[matched - 1]!
+    if (sequence[i] === wanted[matched]) matched++
     if (matched < wanted.length) continue
     found.push(i - wanted.length + 1)
     matched = overlapping ? borders[matched - 1]! : 0

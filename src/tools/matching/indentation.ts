@@ -84,8 +84,8 @@ interface OneLineReplacement {
 /**
  * The match starts after the indentation of its line, so the first new line stands behind that indentation. Decides about the
  * later new lines: `as written` if they include that indentation too, `indented` if they lack it and get it, `unclear` if either
- * may be meant. Examples, for the old text `a()` where the file has two spaces before it: `a()`, `b()` are `indented`; `a()`,
- * `  b()` stay `as written`; `if (a()) {`, `  b()` are `unclear`.
+ * may be meant. Examples (⏎ is a line break), for the old text `a()` where the file has two spaces before it: in `a()⏎b()` the second
+ * line is `indented`; in `a()⏎  b()` it stays `as written`; in `if (a()) {⏎  b()` it is `unclear`.
  */
 export function laterLinesIndentation({
   old,

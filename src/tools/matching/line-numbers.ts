@@ -18,7 +18,7 @@ export interface StrippedEdit extends OldAndNew {
  * The edit with pasted line numbers removed: one variant for each kind of prefix that fits. Empty unless every non-empty line of
  * `old` is numbered, consecutively. Example: `7: a` fits two kinds, with and without the space, and gives `a` and ` a`.
  */
-export function withoutLineNumbers(edit: OldAndNew): StrippedEdit[] {
+export function variantsWithoutLineNumbers(edit: OldAndNew): StrippedEdit[] {
   return prefixes.flatMap((prefix, i) => strip(edit, prefix, i === 0) ?? [])
 }
 
@@ -55,7 +55,10 @@ function numbersOf(lines: readonly string[], prefix: RegExp): (number | undefine
   })
 }
 
-/** Whether the numbers rise by one from line to line. If empty lines have no number, they were all counted, or none was. */
+/**
+ * Whether the numbers rise by one from line to line. Empty lines may lack a number; then either each of them uses one up (1, empty,
+ * 3) or none does (1, empty, 2).
+ */
 function areConsecutive(numbers: readonly (number | undefined)[]): boolean {
   const first = numbers.findIndex((number) => number !== undefined)
   if (first < 0) return false

@@ -29,31 +29,31 @@ export function characterConverter(oldLines: readonly string[], fileLines: reado
   for (const form of [undefined, 'NFC', 'NFD'] as const) {
     const normal = (text: string): string => (form === undefined ? text : text.normalize(form))
     const pairs = oldLines.map((line, i) => [[...normal(line.trim())], [...fileLines[i]!.trim()]] as const)
-    if (!pairs.every(([ofOld, ofFile]) => ofOld.length === ofFile.length)) continue
-    const inFile = new Map<string, Set<string>>()
-    for (const [ofOld, ofFile] of pairs)
-      for (const [i, character] of ofOld.entries())
-        inFile.set(character, (inFile.get(character) ?? new Set()).add(ofFile[i]!))
-    return (newText) => translated(normal(newText), inFile)
+    if (!pairs.every(([oldCharacters, fileCharacters]) => oldCharacters.length === fileCharacters.length)) continue
+    const fileCharactersFor = new Map<string, Set<string>>()
+    for (const [oldCharacters, fileCharacters] of pairs)
+      for (const [i, character] of oldCharacters.entries())
+        fileCharactersFor.set(character, (fileCharactersFor.get(character) ?? new Set()).add(fileCharacters[i]!))
+    return (newText) => translated(normal(newText), fileCharactersFor)
   }
   return asWritten
 }
 
-/** `inFile` has, for each character of the old text, the characters that stand in its place in the file. */
-function translated(newText: string, inFile: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
-  const changes = [...inFile].filter(([ofOld, ofFile]) => !ofFile.has(ofOld) || ofFile.size > 1)
+/** `fileCharactersFor` has, for each character of the old text, the characters that stand in its place in the file. */
+function translated(newText: string, fileCharactersFor: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
+  const changes = [...fileCharactersFor].filter(([old, inFile]) => !inFile.has(old) || inFile.size > 1)
   if (changes.length === 0) return newText
   /** The file has plain characters where the model wrote typographic ones. */
-  const isAsciiInFile = changes.every(([ofOld, ofFile]) => ofFile.size === 1 && ofFile.has(foldLookAlikes(ofOld)))
-  const isOfFile = (character: string): boolean => changes.some(([, ofFile]) => ofFile.has(character))
+  const isAsciiInFile = changes.every(([old, inFile]) => inFile.size === 1 && inFile.has(foldLookAlikes(old)))
+  const isOfFile = (character: string): boolean => changes.some(([, inFile]) => inFile.has(character))
   let result = ''
   for (const character of newText) {
-    const ofFile = inFile.get(character)
-    const only = ofFile?.size === 1 ? [...ofFile][0]! : undefined
+    const inFile = fileCharactersFor.get(character)
+    const only = inFile?.size === 1 ? [...inFile][0]! : undefined
     // Where the file has typographic characters, a quote in the new text is ambiguous: opening or closing? The exception is a
     // character that these lines of the file have and the old text has not: the model copied it from the file.
-    if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(ofFile === undefined && isOfFile(character))) return undefined
-    result += only ?? (isAsciiInFile && !ofFile ? foldLookAlikes(character) : character)
+    if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(inFile === undefined && isOfFile(character))) return undefined
+    result += only ?? (isAsciiInFile && !inFile ? foldLookAlikes(character) : character)
   }
   return result
 }

@@ -58,7 +58,7 @@ describe('an exact match', () => {
     expect(made('x x\n'.repeat(7), 'x', 'y', true)).toMatchObject({
       count: 14,
       lineNumbers: [1, 2, 3, 4, 5],
-      moreLines: 2,
+      moreLineNumbers: 2,
     })
     expect(made('x x\n', 'x', 'y\n', true)).toMatchObject({ lineNumbers: [1, 2] })
   })

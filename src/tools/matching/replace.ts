@@ -1,7 +1,7 @@
 import { findExact, type Matches, maxCountedMatches, maxReplacedMatches } from './exact-match.ts'
 import { indentBefore } from './indentation.ts'
 import { indentedRewriter } from './indented-rewriter.ts'
-import { type OldAndNew, type StrippedEdit, withoutLineNumbers } from './line-numbers.ts'
+import { type OldAndNew, type StrippedEdit, variantsWithoutLineNumbers } from './line-numbers.ts'
 import { describeNearest } from './not-found.ts'
 import { isDistinctive, type SearchedText, searchedText } from './searched-text.ts'
 import { competingLineIndex, lineIndexAt } from './similar-lines.ts'
@@ -32,7 +32,7 @@ export interface Replaced {
   /** Line numbers (from 1) where replacements begin; only the first few. */
   readonly lineNumbers: readonly number[]
   /** How many more such lines there are. */
-  readonly moreLines?: number
+  readonly moreLineNumbers?: number
   /** For the model: how an inexact match differed, and the lines as they are now; or that the lines of new_string after the first were indented further. */
   readonly note?: string
 }
@@ -69,7 +69,7 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   if (edit.old === '') return fillEmptyFile(text, edit)
   if (edit.old === edit.new) return refused('old_string and new_string are the same: there is nothing to change')
   const searched = searchedText(text)
-  const stripped = withoutLineNumbers(edit)
+  const stripped = variantsWithoutLineNumbers(edit)
   const attempts: readonly Attempt[] = [edit, ...stripped]
   let insideIndentation: ExactMatches | undefined
   for (const attempt of attempts) {
@@ -200,7 +200,14 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
   const note = isIndented && { note: indentedNote }
   if (!reportLines) return { type: 'replaced', text: whole, count, lineNumbers: [], ...note }
   const { lines, more } = distinctLinesAt(whole, newStarts, maxNamedLines)
-  return { type: 'replaced', text: whole, count, lineNumbers: lines, ...(more > 0 && { moreLines: more }), ...note }
+  return {
+    type: 'replaced',
+    text: whole,
+    count,
+    lineNumbers: lines,
+    ...(more > 0 && { moreLineNumbers: more }),
+    ...note,
+  }
 }
 
 const unclearLinesMessage = (line: number): string =>

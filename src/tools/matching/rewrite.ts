@@ -57,10 +57,14 @@ function sharedLines(oldLines: readonly string[], newLines: readonly string[]): 
 }
 
 /**
- * A new line as it is written to the file; `undefined` if it is ambiguous. Its indentation is converted with `toFileIndent`. Its
- * characters stay as the model wrote them if the match has them in one of its lines. If they are those of a line of the old text,
- * the line of the file at that place is used. The characters of any other line are converted with `toFileCharacters`. Example: the
- * old text is `say "a"`, the file has `say “a”`: a new line `say “a”` stays, and `  say "a"` becomes `  say “a”`.
+ * A new line as it is written to the file; `undefined` if it is ambiguous. `toFileIndent` converts its indentation. With
+ * `toFileCharacters`, the rest of the line, compared without whitespace at its ends, is
+ * - kept, if it equals a line of the match;
+ * - else replaced by the file's line, if it equals the old line that matched that line;
+ * - else converted: only the part that differs from the old line with the same index, if there are as many new lines as old ones;
+ *   else all of it.
+ *
+ * Example: the old text is `say "a"`, the file has `say “a”`: a new line `say “a”` stays, and `  say "a"` becomes `  say “a”`.
  */
 function rewrittenLine(i: number, rewrite: Rewrite): string | undefined {
   const { inFile, oldLines, newLines, toFileIndent, toFileCharacters } = rewrite
@@ -82,8 +86,8 @@ function rewrittenLine(i: number, rewrite: Rewrite): string | undefined {
 }
 
 /**
- * Takes the beginning and the end that a new line shares with the old line from the file's line, and converts the rest. Converts
- * the whole new line if the file's line differs from the old one in more than characters that look alike.
+ * The beginning and the end that the new line shares with the old line are taken from the file's line; the rest is converted.
+ * Converts the whole new line if the file's line does not differ from the old one, or differs in more than look-alike characters.
  */
 function withFileCharacters(
   newLine: string,

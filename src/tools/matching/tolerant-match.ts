@@ -73,9 +73,9 @@ export function tolerantMatch(searched: SearchedText, edit: OldAndNew): Tolerant
 }
 
 /**
- * Whether the new lines are indented like the old text or like the file. The lines that are in both old and new text decide or, if
- * there are none, the smallest indentation. Example: the old text is `a()`, the file has `  a()`. The new lines `a()`, `b()` are
- * indented like the old text, and `  a()`, `b()` like the file.
+ * Whether the new lines are indented like the old text or like the file. Decided by the lines that the old and the new text have in
+ * common; if there are none, by the smallest indentation. Example: the old text is `a()`, the file has `  a()`. The new text
+ * `a()⏎b()` (⏎ is a line break) is indented like the old text, and `  a()⏎b()` like the file.
  */
 function indentationBasis(
   newLines: readonly string[],
@@ -119,20 +119,21 @@ const isBreakOrBom = (character: string | undefined): boolean => character === '
 
 /**
  * The indexes of the file's lines at which the old lines begin. Blank lines at both ends of the old lines are left out of the
- * search. If there is only one match, it counts only if the file has these blank lines there too.
+ * search. A single match counts only if the file has these blank lines there too. Several matches are not checked for them: none of
+ * them is chosen anyway.
  */
 function findLines(fileLines: readonly string[], oldLines: readonly string[]): number[] {
-  const above = oldLines.findIndex((line) => line !== '')
-  const below = oldLines.findLastIndex((line) => line !== '')
+  const firstFilled = oldLines.findIndex((line) => line !== '')
+  const lastFilled = oldLines.findLastIndex((line) => line !== '')
   const ids = new Map<string, number>()
   for (const line of oldLines) ids.set(line, ids.get(line) ?? ids.size)
   const found = sequencesIn(
     Int32Array.from(fileLines, (line) => ids.get(line) ?? -1),
-    oldLines.slice(above, below + 1).map((line) => ids.get(line)!),
+    oldLines.slice(firstFilled, lastFilled + 1).map((line) => ids.get(line)!),
     { overlapping: true, max: maxMatches },
   )
   if (found.length !== 1) return found
-  const first = found[0]! - above
+  const first = found[0]! - firstFilled
   return oldLines.every((line, i) => line === fileLines[first + i]) ? [first] : []
 }
 

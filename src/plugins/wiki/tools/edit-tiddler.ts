@@ -52,8 +52,8 @@ oldText must be in the page exactly once: include surrounding lines until it is 
             output: `Edited ${where} (an earlier attempt of this call had already done it)`,
             details: { changed },
           }
-        const { count, lineNumbers, moreLines, note } = made.edit
-        const head = `Edited ${where} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${formatLineNumbers(lineNumbers, moreLines)})`
+        const { count, lineNumbers, moreLineNumbers, note } = made.edit
+        const head = `Edited ${where} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${formatLineNumbers(lineNumbers, moreLineNumbers)})`
         const output = [head, ...(note === undefined ? [] : [forPages(note)]), fenced(made.diff.trimEnd())].join('\n')
         return { output, details: { workspaceName, title, replacements: count, diff: made.diff } }
       },
