@@ -94,7 +94,7 @@ const ownHeaders = {
   'anthropic-version': 'version',
 }
 
-/** Newer models refuse a request with any of these fields, and so does the newest version for every model. */
+/** Newer models refuse a request with any of these fields. With the newest `anthropic-version` header, all models do. */
 function withoutSampling({ temperature: _, top_p: __, top_k: ___, ...fields }: Fields): Fields {
   return fields
 }

@@ -299,13 +299,13 @@ function usageOf(usage: RawUsage): TurnUsage {
 }
 
 /**
- * The top-level counts leave out compaction, so the steps in `iterations` are summed instead: only those of this model, because the
- * list has those of other models too.
+ * The top-level counts leave out compaction, so the steps in `iterations` are summed instead. Steps of the types `message` and
+ * `compaction` are of this model; other types, such as `advisor_message`, are of other models.
  */
 function tokensOfThisModel(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
   const stepsOfThisModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
-  // Exception: with a fallback model, the top-level count includes all steps.
+  // If a fallback model answered, the top-level counts are its counts and are used as they are.
   const hasFallback = steps.some((step) => step?.type === 'fallback_message')
   if (stepsOfThisModel.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
   return stepsOfThisModel.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
