@@ -62,8 +62,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: `const logging = (replay !== 'pure' || gateResult.beforeTool) && `,
-        replace: `const logging = (replay === 'keyed' || gateResult.beforeTool) && `,
+        find: `const logging = (replay !== 'pure' || verdict.beforeTool) && `,
+        replace: `const logging = (replay === 'keyed' || verdict.beforeTool) && `,
       },
     ],
     points: [['effect.after:send', 1]],
@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lease without fence',
     patches: [
-      { file: append, find: 'saveSummaryIfCached(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'advanceIfCached(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
@@ -138,8 +138,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'sessions/spill.ts',
-        find: 'await store.append(id, kept, fence, { originalEntries: entries, blobs })',
-        replace: `await store.append(id, kept, fence, { originalEntries: entries, blobs: [] })
+        find: 'await store.append(id, storedEntries, fence, { originalEntries: entries, blobs })',
+        replace: `await store.append(id, storedEntries, fence, { originalEntries: entries, blobs: [] })
         for (const { bytes } of blobs) await store.blobs(id).put(bytes)`,
       },
     ],
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
         find: 'else if (!isUpToDate) await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())',
         replace: '',
       },
-      { file: append, find: 'saveSummaryIfCached(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'advanceIfCached(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (row.head !== head && !summaryAtFork) {', replace: 'if (false) {' },
       { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],

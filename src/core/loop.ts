@@ -86,7 +86,7 @@ async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): 
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
-  // At the turn limit no request follows: messages wait for the next run, where notes would be out of date. `true` lets the loop end with `max_turns`.
+  // At the turn limit no request follows: messages stay in the inbox for the next run; notes would be out of date by then and are dropped. After `true` the loop goes on, finds the limit, and ends with `max_turns`.
   if (!isAtTurnLimit(run)) await deliverInbox(run, messages, notes)
   return true
 }

@@ -17,7 +17,7 @@ import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { answerCallsOfChildAgents } from './tool-call.ts'
+import { closeChildAgentsOfStarted } from './tool-call.ts'
 import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -73,7 +73,7 @@ async function executePrepared(
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (bookkeeping.isLoggingStarted && answersOpenCalls({ status, stopReason }))
-      await answerCallsOfChildAgents(run, ...log.transcript.openCalls.map(({ id }) => id))
+      await closeChildAgentsOfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (bookkeeping.isLoggingStarted)
       await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
@@ -219,7 +219,7 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   bookkeeping.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await answerCallsOfChildAgents(run, ...open)
+    await closeChildAgentsOfStarted(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
     // Read the inbox only now, with no `await` before the append below: during an await a message could be withdrawn.
     waiting = run.inbox.fromEarlierRuns()

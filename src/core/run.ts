@@ -106,7 +106,7 @@ interface RunChildren {
 
 /** How far a run has come. */
 export interface RunProgress {
-  /** Model calls so far, the present one included. */
+  /** How many model calls this run has made, the present one included. Hooks get it as `turn`. */
   turnNumber: number
   usage: TurnUsage
   readonly turnUsage: TurnUsage[]

@@ -47,8 +47,9 @@ export interface SessionSummary extends SessionDetails {
   /** The number of the last checkpoint entry, whose `from` says where reading may begin. */
   readonly checkpoint?: number
   /**
-   * How often a process crashed that held this session and others, while a run of this session had made no progress: this session
-   * may be the cause. Counted from the beginning of a run (0); absent once a run has made progress or ended without a crash.
+   * Crashes for which this session may be to blame: its process died while it held several sessions, and the run of this one had made
+   * no progress. Set to 0 when a run begins, unless there is a count already; absent once a run has made progress or ended without a
+   * crash.
    */
   readonly suspicions?: number
 }

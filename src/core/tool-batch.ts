@@ -3,13 +3,13 @@ import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { answerCallsOfChildAgents, executeCall, SiblingFailed } from './tool-call.ts'
-import { type GateResult, gateCall } from './tool-gate.ts'
+import { closeChildAgentsOfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { type GateVerdict, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
   type CallResult,
   interruptedText,
-  logResult,
+  logErrorWithoutHooks,
   runStoppedText,
   suspendedResult,
   syntheticText,
@@ -34,7 +34,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   // Calls are still open here only if the run was cancelled. They get results even if a gate or a tool asked to suspend the run: a
   // cancelled run is not suspended.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await answerCallsOfChildAgents(run, ...open)
+  await closeChildAgentsOfStarted(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -72,9 +72,9 @@ function refreshCounts({ hooks, tools }: Run): void {
 }
 
 function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
-  const gateOutcome = interruptionOf(run) ?? gateCall(run, prepared)
-  if (!(gateOutcome instanceof Promise)) return runAfterGate(run, prepared, gateOutcome, run.callTimer)
-  return gateOutcome.then((result) => runAfterGate(run, prepared, result, run.callTimer))
+  const gateOrNoStart = noStartReason(run) ?? gateCall(run, prepared)
+  if (!(gateOrNoStart instanceof Promise)) return runAfterGate(run, prepared, gateOrNoStart, run.callTimer)
+  return gateOrNoStart.then((result) => runAfterGate(run, prepared, result, run.callTimer))
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
@@ -82,12 +82,12 @@ async function runWave(
   run: Run,
   calls: readonly PreparedCall[],
 ): Promise<{ readonly suspendReason?: string | undefined }> {
-  const gatedCalls: [PreparedCall, GateOutcome][] = []
+  const gatedCalls: [PreparedCall, GateOrNoStart][] = []
   for (const call of calls) {
-    const gateOutcome = interruptionOf(run) ?? (await gateCall(run, call))
-    const halt = haltOf(gateOutcome)
+    const gateOrNoStart = noStartReason(run) ?? (await gateCall(run, call))
+    const halt = haltOf(gateOrNoStart)
     if (halt) return suspendedResult(halt)
-    gatedCalls.push([call, gateOutcome])
+    gatedCalls.push([call, gateOrNoStart])
   }
 
   const cancellation = new Cancellation(run.cancellation)
@@ -96,8 +96,8 @@ async function runWave(
   const work = async (): Promise<void> => {
     const timer = new CallTimer(run.clock, cancellation)
     try {
-      for (const [prepared, gateOutcome] of remainingCalls) {
-        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gateOutcome, timer)
+      for (const [prepared, gateOrNoStart] of remainingCalls) {
+        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gateOrNoStart, timer)
         outcome.suspendReason ??= suspendReason
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
@@ -126,62 +126,64 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 }
 
 /**
- * Runs a call after its gate. Does not run it if the gate halted it, or if the run was interrupted, whether before or after the gate
- * was asked.
+ * Runs a call after its gate. Does not run it if the gate halted it, or if there is a reason not to start it, whether that arose before
+ * or after the gate was asked.
  */
 function runAfterGate(
   run: Run,
   prepared: PreparedCall,
-  gateOutcome: GateOutcome,
+  gateOrNoStart: GateOrNoStart,
   timer: CallTimer,
 ): MaybePromise<CallResult> {
-  const halt = haltOf(gateOutcome)
+  const halt = haltOf(gateOrNoStart)
   if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return suspendedResult({})
-  const interruption = interruptionOf(run) ?? siblingFailure(timer)
-  if (interruption) return answerWithoutRunning(run, prepared, interruption)
-  // Without a decision of the gate the call must not run, even if the message that interrupted it has been withdrawn since.
-  if (!gateOutcome || isInterruption(gateOutcome)) return answerWithoutRunning(run, prepared, gateOutcome ?? aborted)
-  return executeCall(run, prepared, gateOutcome, timer)
+  const noStart = noStartReason(run) ?? siblingFailure(timer)
+  if (noStart) return answerWithoutRunning(run, prepared, noStart)
+  // The gate was not asked because steering was waiting then. The call must not run without its decision, even if that steering was
+  // withdrawn since.
+  if (!gateOrNoStart || isNoStart(gateOrNoStart)) return answerWithoutRunning(run, prepared, gateOrNoStart ?? aborted)
+  return executeCall(run, prepared, gateOrNoStart, timer)
 }
 
-/** The decision of the gate, or the interruption because of which the gate was not asked; `undefined` if the run was cancelled before the gate decided. */
-type GateOutcome = GateResult | Interruption | undefined
+/** The decision of the gate, or why the gate was not asked; `undefined` if the run was cancelled before the gate decided. */
+type GateOrNoStart = GateVerdict | NoStart | undefined
 
-const isInterruption = (gateOutcome: GateOutcome): gateOutcome is Interruption =>
-  gateOutcome === aborted || gateOutcome === skipped
+const isNoStart = (gateOrNoStart: GateOrNoStart): gateOrNoStart is NoStart =>
+  gateOrNoStart === aborted || gateOrNoStart === skipped
 
 /** The halt of the gate, unless another handler blocked the call. */
-const haltOf = (gateOutcome: GateOutcome): GateResult['halt'] =>
-  !gateOutcome || isInterruption(gateOutcome) || gateOutcome.block ? undefined : gateOutcome.halt
+const haltOf = (gateOrNoStart: GateOrNoStart): GateVerdict['halt'] =>
+  !gateOrNoStart || isNoStart(gateOrNoStart) || gateOrNoStart.block ? undefined : gateOrNoStart.halt
 
-interface Interruption {
+/** Why a call does not start, and its result. */
+interface NoStart {
   readonly outcome: 'aborted' | 'skipped' | 'cancelled'
   readonly text: string
 }
 
-const aborted: Interruption = { outcome: 'aborted', text: syntheticText.aborted }
-const skipped: Interruption = { outcome: 'skipped', text: syntheticText.skipped }
+const aborted: NoStart = { outcome: 'aborted', text: syntheticText.aborted }
+const skipped: NoStart = { outcome: 'skipped', text: syntheticText.skipped }
 
-/** Why a call must not start any more: the run was cancelled, or the user sent a message. */
-function interruptionOf(run: Run): Interruption | undefined {
+/** The reason not to start any call, if there is one: the run was cancelled, or the user sent a message. */
+function noStartReason(run: Run): NoStart | undefined {
   if (run.cancellation.isCancelled) return aborted
   return run.inbox.hasSteering ? skipped : undefined
 }
 
 /** A failed call cancels the calls beside it: the timers of a wave share one cancellation. */
-function siblingFailure({ cancellation: { reason } }: CallTimer): Interruption | undefined {
+function siblingFailure({ cancellation: { reason } }: CallTimer): NoStart | undefined {
   return reason instanceof SiblingFailed ? { outcome: 'cancelled', text: reason.message } : undefined
 }
 
 /** Answers a call without running it. The call may have begun in an earlier run. */
-function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: Interruption): MaybePromise<CallResult> {
-  const { outcome } = interruption
+function answerWithoutRunning(run: Run, { call }: PreparedCall, noStart: NoStart): MaybePromise<CallResult> {
+  const { outcome } = noStart
   const start = run.log.transcript.lastStartOf(call.id)
-  const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : interruption.text
-  const childCallsAnswered = answerCallsOfChildAgents(run, call.id)
-  if (!childCallsAnswered) return logResult(run, call, text, outcome)
-  return childCallsAnswered.then(() => logResult(run, call, text, outcome))
+  const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : noStart.text
+  const childAgentsClosed = closeChildAgentsOfStarted(run, call.id)
+  if (!childAgentsClosed) return logErrorWithoutHooks(run, call, text, outcome)
+  return childAgentsClosed.then(() => logErrorWithoutHooks(run, call, text, outcome))
 }
 
 /** Ends the run if the model repeatedly writes unreadable arguments, although each result tells the model what is wrong. */

@@ -10,12 +10,13 @@ import { nameForModel } from './provider.ts'
 import type { Run } from './run.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
-import { type GateResult, gateCall } from './tool-gate.ts'
+import { type GateVerdict, gateCall } from './tool-gate.ts'
 import type { ToolHookContext } from './tool-hooks.ts'
 import {
+  appendResult,
   type CallResult,
   interruptedText,
-  logResult,
+  logErrorWithoutHooks,
   type NormalizedResult,
   normalizeHandlerResult,
   normalizeResult,
@@ -32,42 +33,47 @@ import type { MaybePromise } from './waiting.ts'
 export function executeCall(
   run: Run,
   prepared: PreparedCall,
-  gateResult: GateResult,
+  verdict: GateVerdict,
   timer: CallTimer,
 ): Promise<CallResult> {
-  if (!run.hooks.isWrapped('tool') || !willRun(prepared, gateResult))
-    return executeUnwrapped(run, prepared, gateResult, timer)
+  if (!run.hooks.isWrapped('tool') || !willRun(prepared, verdict))
+    return executeUnwrapped(run, prepared, verdict, timer)
   const { callInfo, call, tool } = prepared
   const { attempt } = nextStart(run, call)
   const mcp = tool.mcp && { mcp: { server: tool.mcp.server, tool: tool.mcp.tool } }
   return run.hooks.wrap({
     kind: 'tool',
     ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
-    work: () => executeUnwrapped(run, prepared, gateResult, timer),
+    work: () => executeUnwrapped(run, prepared, verdict, timer),
     ifWorkNeverStarted: async (error) => {
-      await answerCallsOfChildAgents(run, call.id)
+      await closeChildAgentsOfStarted(run, call.id)
       return answerFailure(run, prepared, error, timer)
     },
   })
 }
 
-const willRun = (prepared: PreparedCall, gateResult: GateResult): prepared is PreparedCall & { tool: ToolDef } =>
-  !gateResult.block && gateResult.result === undefined && prepared.tool !== undefined && prepared.validation.valid
+const willRun = (prepared: PreparedCall, verdict: GateVerdict): prepared is PreparedCall & { tool: ToolDef } =>
+  !verdict.block && verdict.result === undefined && prepared.tool !== undefined && prepared.validation.valid
 
 /** Applies the decision of the gate, runs the tool and logs the result. */
 async function executeUnwrapped(
   run: Run,
   prepared: PreparedCall,
-  gateResult: GateResult,
+  verdict: GateVerdict,
   timer: CallTimer,
 ): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
   const { hooks } = run
-  if (!willRun(prepared, gateResult)) await answerCallsOfChildAgents(run, call.id)
-  if (gateResult.block)
-    return logResult(run, call, `Blocked: ${printable(gateResult.reason) || 'this call is not allowed'}`, 'blocked')
-  if (gateResult.result !== undefined)
-    return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(gateResult.result), 'substituted')
+  if (!willRun(prepared, verdict)) await closeChildAgentsOfStarted(run, call.id)
+  if (verdict.block)
+    return logErrorWithoutHooks(
+      run,
+      call,
+      `Blocked: ${printable(verdict.reason) || 'this call is not allowed'}`,
+      'blocked',
+    )
+  if (verdict.result !== undefined)
+    return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(verdict.result), 'substituted')
   if (!tool) return answerUnknownTool(run, prepared)
   if (!validation.valid) return answerInvalid(run, prepared, validation.error)
   const coercions = validation.coercions && { coercions: validation.coercions }
@@ -77,17 +83,17 @@ async function executeUnwrapped(
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
   // The start is logged before the tool can have effects. A pure call has no effects: its start is logged only if the gate gave a
   // `beforeTool`. In that function an authority marks a person's approval as used, which must not happen before the start is logged.
-  const logging = (replay !== 'pure' || gateResult.beforeTool) && logCallStart(run, call, tool, start)
+  const logging = (replay !== 'pure' || verdict.beforeTool) && logCallStart(run, call, tool, start)
   if (logging) await logging
   try {
-    await gateResult.beforeTool?.()
+    await verdict.beforeTool?.()
   } catch (error) {
     return answerFailure(run, prepared, error, timer)
   }
   const context = new CallContext(run, callInfo, timer, start, {
     callNested: executeNested,
-    confinement: gateResult.confinement,
-    beforeCommands: gateResult.beforeCommands,
+    confinement: verdict.confinement,
+    beforeCommands: verdict.beforeCommands,
   })
   if (tool.before || hooks.has('tool:before')) {
     const extra = await extraFieldsFor(tool, callInfo, context, timeoutMs)
@@ -95,6 +101,7 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
+    // The tool has not run in this attempt, but child agents of an earlier attempt may have left calls open.
     if (hasChildrenToEnd(context, timer, { error: waitCancelled })) await endChildren(run, context)
     return answerFailure(run, prepared, waitCancelled, timer)
   }
@@ -103,7 +110,7 @@ async function executeUnwrapped(
     // This `try` contains only the tool itself and the conversion of its input and result: an error here becomes a result for the
     // model. The entries of the call are written outside of it, because a log that cannot be written must end the run.
     const input = prepared.parsed ?? copyJson(callInfo.input)
-    const work = tool.execute(inputWithDecisions(input, gateResult.editDecisions) as typeof callInfo.input, context)
+    const work = tool.execute(inputWithDecisions(input, verdict.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
     if (hasChildrenToEnd(context, timer, { error })) await endChildren(run, context)
@@ -123,8 +130,8 @@ function inputWithDecisions(input: unknown, decisions: readonly EditDecision[] |
 }
 
 /**
- * A call that starts again keeps the key of its first start, by which its tool finds what the earlier attempt did. A new key would
- * differ in a fork, whose log has another id.
+ * A call that starts again keeps the key of its first start, by which its tool finds what the earlier attempt did. The key is
+ * not computed anew: in a fork, whose log has another id, that would give another key.
  */
 function nextStart(run: Run, call: ToolCallBlock): CallStart {
   const earlier = run.log.transcript.lastStartOf(call.id)
@@ -161,7 +168,7 @@ async function extraFieldsFor(
 /** The schema refused the input: before the tool ran or, if the schema is async, when the tool began. */
 async function answerInvalid(run: Run, { call, callInfo }: PreparedCall, error: string): Promise<CallResult> {
   await run.hooks.tell('validation:reject', { ...callInfo, error })
-  return logResult(run, call, `Validation error: ${error}`, 'invalid')
+  return logErrorWithoutHooks(run, call, `Validation error: ${error}`, 'invalid')
 }
 
 async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Promise<CallResult> {
@@ -169,12 +176,14 @@ async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Pr
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, names)}`
   const unknownContext: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
   await run.hooks.ask('tool:unknown', unknownContext)
-  if (unknownContext.suppressError)
-    return logResult(run, call, normalizeHandlerResult(unknownContext.result ?? text).output, 'unknown_tool', false)
+  if (unknownContext.suppressError) {
+    const { output } = normalizeHandlerResult(unknownContext.result ?? text)
+    return appendResult(run, call.id, { output, isError: false }, 'unknown_tool')
+  }
   const errorContext: HookContexts['tool:error'] = { ...callInfo, error: new Error(text) }
   await run.hooks.ask('tool:error', errorContext)
   const answer = unknownContext.result ?? errorContext.result ?? text
-  return logResult(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
+  return logErrorWithoutHooks(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
 }
 
 /**
@@ -211,7 +220,12 @@ function leaveCall(
 ): MaybePromise<CallResult> {
   const { replay = 'opaque' } = tool ?? {}
   if (!contextIfBegun || replay !== 'opaque') return suspendedResult({})
-  return logResult(run, call, interruptedText(processLeftText, { replay }, contextIfBegun.outputSoFar), 'unknown')
+  return logErrorWithoutHooks(
+    run,
+    call,
+    interruptedText(processLeftText, { replay }, contextIfBegun.outputSoFar),
+    'unknown',
+  )
 }
 
 /** The result of a call that was stopped by the end of its run or by the failure of a call beside it. */
@@ -226,7 +240,7 @@ function answerCancelled(
     ? [reason.message, reason.message]
     : [runStoppedText, syntheticText.aborted]
   const text = contextIfBegun ? interruptedText(why, tool ?? {}, contextIfBegun.outputSoFar) : textIfNotBegun
-  return logResult(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
+  return logErrorWithoutHooks(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
 }
 
 /** The model reads the error of a failed tool, or the result that a handler of `tool:error` gave in place of the error. */
@@ -260,22 +274,22 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
-    return logResult(run, call, syntheticText.interrupted, 'unknown')
-  const gateResult = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
-  if (!gateResult) return { output: syntheticText.aborted, isError: true }
-  if (gateResult.halt && !gateResult.block) return suspendedResult(gateResult.halt)
+    return logErrorWithoutHooks(run, call, syntheticText.interrupted, 'unknown')
+  const verdict = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
+  if (!verdict) return { output: syntheticText.aborted, isError: true }
+  if (verdict.halt && !verdict.block) return suspendedResult(verdict.halt)
   const timer = new CallTimer(run.clock, context.nestedCancellation)
   try {
-    return await executeCall(run, prepared, gateResult, timer)
+    return await executeCall(run, prepared, verdict, timer)
   } finally {
     timer.close()
   }
 }
 
 /**
- * Whether child agents of a call that is over may have open calls that nothing else answers. A child that ends or is
- * cancelled answers its own calls. What is left: suspended children of a tool that returned, children of a tool that threw, and
- * children of earlier attempts that this attempt did not continue. `failure` is what the tool threw.
+ * Whether `endChildren` must be called for a call that is over: its child agents may have left calls open, and nothing else answers
+ * these. A child that ends or is cancelled answers its own calls. What is left: suspended children of a tool that returned, children
+ * of a tool that threw, and children of earlier attempts that this attempt did not continue. `failure` is what the tool threw.
  */
 function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
   const { hasStartedChildren, hasSuspendedChild, attempt } = context
@@ -289,27 +303,27 @@ function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Reje
 /** Cancels the child agents of a call that is over, and gives results to the open calls of these and of earlier attempts' child agents. */
 function endChildren(run: Run, context: CallContext): Promise<void> {
   context.close() // cancels the children
-  return answerChildCallsOnceEnded(run, [context.callId])
+  return waitForChildAgentsThenClose(run, [context.callId])
 }
 
 /**
- * Before a started call gets a result without running again, the open calls of its child agents must get results too.
- * Passes over calls that never started.
+ * Gives results to the open calls of the child agents of these calls. Needed before a call that has started gets its result without
+ * running again. Skips calls that never started.
  */
-export function answerCallsOfChildAgents(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+export function closeChildAgentsOfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? answerChildCallsOnceEnded(run, started) : undefined
+  return started.length > 0 ? waitForChildAgentsThenClose(run, started) : undefined
 }
 
 /** Waits until the child agents of these calls have ended, then gives results to the calls that they left open. */
-async function answerChildCallsOnceEnded(
+async function waitForChildAgentsThenClose(
   { session, children, cancellation }: Run,
   callIds: readonly string[],
 ): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { answerChildCalls, isChildOf } = await import('./children.ts')
+  const { closeCallsInChildSessions, isChildOf } = await import('./children.ts')
   // A child that was cancelled may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
-  await answerChildCalls(session, callIds)
+  await closeCallsInChildSessions(session, callIds)
 }

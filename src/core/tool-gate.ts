@@ -11,7 +11,7 @@ import { copyJson, type ToolCallBlock, textOf } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /** The context of `tool:gate` after all handlers were asked. */
-export type GateResult = HookContexts['tool:gate']
+export type GateVerdict = HookContexts['tool:gate']
 
 /**
  * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is counted at
@@ -22,22 +22,21 @@ export function gateCall(
   run: Run,
   prepared: PreparedCall,
   cancellation = run.cancellation,
-): MaybePromise<GateResult | undefined> {
-  // What the log has about an approval applies also when no handler of `tool:gate` is registered: an answer, or a request that is
-  // still open.
+): MaybePromise<GateVerdict | undefined> {
+  // An approval request in the log, or the answer to it, applies even if no handler of `tool:gate` is registered.
   const isGated = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
   if (isGated) return askGate(run, prepared, cancellation)
   run.tools.counts.add(prepared.call.name)
   return passedGate
 }
 
-const passedGate = Object.freeze({ block: false }) as GateResult
+const passedGate = Object.freeze({ block: false }) as GateVerdict
 
 /**
  * Asks the handlers, or, if there are none, goes by what the log has about an approval. Then logs an approval request for a
  * halted call, or counts a call that passed.
  */
-async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellation): Promise<GateResult | undefined> {
+async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellation): Promise<GateVerdict | undefined> {
   const { call, tool, callInfo } = prepared
   const approval = approvalOf(run, call)
   const context = gateContext(run, prepared, approval)
@@ -59,12 +58,15 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   return context
 }
 
-/** What the handlers get. If a person has answered, the denial, or the decisions about the edits, are already set. */
+/**
+ * What the handlers get. If a person has denied the call, it is already blocked; if the person decided about its edits, these
+ * decisions are already set.
+ */
 function gateContext(
   run: Run,
   { tool, callInfo, validation }: PreparedCall,
   approval: Approval | undefined,
-): GateResult {
+): GateVerdict {
   const facts = {
     ...callInfo,
     tool,
@@ -73,7 +75,7 @@ function gateContext(
     rejected: validation.valid ? undefined : validation.error,
     ...(approval && { approval }),
   }
-  const context: GateResult = { ...facts, block: false, reason: '' }
+  const context: GateVerdict = { ...facts, block: false, reason: '' }
   // Read-only, so that no handler can change what the next one sees.
   for (const field in facts) Object.defineProperty(context, field, { writable: false, configurable: false })
   if (approval?.decision === 'deny') block(context, denialReason(approval))
@@ -81,13 +83,13 @@ function gateContext(
   return context
 }
 
-function block(context: GateResult, reason: string): void {
+function block(context: GateVerdict, reason: string): void {
   context.block = true
   context.reason = reason
 }
 
-/** Blocks the call if there is not one decision for each of its edits, or its tool cannot leave out edits. */
-function checkEditDecisions(context: GateResult, tool: ToolDef | undefined, { input }: ToolHookContext): void {
+/** If its edits were decided about one by one: blocks the call unless its tool supports that and there are as many decisions as edits. */
+function checkEditDecisions(context: GateVerdict, tool: ToolDef | undefined, { input }: ToolHookContext): void {
   if (!context.editDecisions) return
   try {
     context.editDecisions = readEditDecisions(context.editDecisions, countEdits(tool, input))

@@ -68,7 +68,7 @@ async function logBetweenHooks(
   const { output } = changed
   // If a handler gave a value that cannot be used as a result, `changed` is an error that says so.
   const isError = Boolean(transform.isError) || (changed !== original && changed.isError)
-  // `isWithheld` is set by `Hooks` when a transform handler failed; then the details are withheld too.
+  // When a transform handler failed, `Hooks` replaced the output by an error and set `isWithheld`; then the details are withheld too.
   const details = !('isWithheld' in transform) && ownDetails
   const result = await appendResult(run, callInfo.callId, { output, isError, ...details }, outcome)
   const outputBytes = toolOutputByteLength(output)
@@ -77,18 +77,18 @@ async function logBetweenHooks(
   return result
 }
 
-/** Only logs a result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it was running. */
-export function logResult(
+/** Logs an error as the result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it was running. */
+export function logErrorWithoutHooks(
   run: Run,
   call: ToolCallBlock,
   output: ToolOutput,
   outcome: CallOutcome,
-  isError = true,
 ): MaybePromise<CallResult> {
-  return appendResult(run, call.id, { output, isError }, outcome)
+  return appendResult(run, call.id, { output, isError: true }, outcome)
 }
 
-function appendResult(
+/** Logs a result, without `tool:transform` and `tool:after`. */
+export function appendResult(
   run: Run,
   callId: string,
   result: NormalizedResult,

@@ -67,7 +67,7 @@ export abstract class LeasedLog {
   details: SessionDetails | undefined
 
   /** Answers the open calls of the children that these calls started. The calls are not resumed, so nothing else would. */
-  protected abstract answerChildCalls(callIds: readonly string[]): Promise<void>
+  protected abstract closeCallsInChildSessions(callIds: readonly string[]): Promise<void>
 
   constructor(store: SessionStore, id: string, history: History, options: SessionOptions, parent?: LeasedLog) {
     const { clock = systemClock, newId = createIds(), owner = 'libero', leaseMs = defaultLeaseMs } = options
@@ -324,7 +324,7 @@ export abstract class LeasedLog {
     // A session whose children made progress during the run is not parked.
     if (isParking && (await this.#haveChildrenProgressed(run.startedAt))) entries.pop()
     const interruptedCallIds = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
-    await this.answerChildCalls(interruptedCallIds)
+    await this.closeCallsInChildSessions(interruptedCallIds)
     if (entries.length > 0) await this.log.appendAll(entries)
   }
 

@@ -15,7 +15,7 @@ export interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
 
 /** A store whose large entries `withSpill` keeps in blobs. */
 export interface SpillingStore extends Omit<SessionStore, 'append'> {
-  append(sessionId: string, entries: readonly LogEntry[], fence: Fence, content: AppendContent): Promise<void>
+  append(sessionId: string, storedEntries: readonly LogEntry[], fence: Fence, content: AppendContent): Promise<void>
 }
 
 /** The full content of an append. A store gets it beside the entries to store, in which stubs stand for the large entries. */
@@ -45,8 +45,10 @@ export function withSpill<Store extends SpillingStore>(
     ...store,
     async append(id: string, entries: readonly LogEntry[], fence: Fence) {
       const blobs: SpilledBlob[] = []
-      const kept = entries.some(isLarge) ? await Promise.all(entries.map((entry) => spill(entry, blobs))) : entries
-      await store.append(id, kept, fence, { originalEntries: entries, blobs })
+      const storedEntries = entries.some(isLarge)
+        ? await Promise.all(entries.map((entry) => spill(entry, blobs)))
+        : entries
+      await store.append(id, storedEntries, fence, { originalEntries: entries, blobs })
     },
     read: async (id, range) => wholeEntries(store.blobs(id), id, await store.read(id, range)),
     async *watch(id, options) {

@@ -18,7 +18,7 @@ import { readSpan, spanOf } from './sqlite/log-reader.ts'
 import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
 import { readForkBase, readInPieces } from './sqlite/pieces.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
-import type { Statements } from './sqlite/statements.ts'
+import type { SqlDatabase } from './sqlite/statements.ts'
 import { LeaseLiveness } from './sqlite/store-instances.ts'
 import { pieceSize } from './sqlite/stored-summaries.ts'
 import { decodeText, encodeText } from './sqlite/stored-values.ts'
@@ -158,7 +158,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async delete(id) {
       const deleted = await write(({ connection }) => deleteTree(connection, id))
-      // A change of the inbox wakes every watcher; a change of the entries would not wake those that watch only the inbox.
+      // A deletion is reported as a change of the inbox, because that wakes every watcher. A change of the entries would not wake those
+      // that watch only the inbox.
       for (const deletedId of deleted) poller.wake(deletedId, 'inbox')
     },
 
@@ -167,7 +168,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      // Thrown only here, after the commit: an error inside of the transaction would roll back a corrected expiry.
+      // Thrown only here, after the commit: `lease` may have corrected the expiry of the other process's lease after the clock was set
+      // back, and an error inside the transaction would undo that.
       if (outcome instanceof AgentError) throw outcome
       return outcome
     },
@@ -251,7 +253,7 @@ function checkOptions({ path, synchronous, busyTimeoutMs, pollMs }: CheckedOptio
 }
 
 /** The stamps of these sessions, read by one query. The stamp of a session also changes when it is created or deleted. */
-function stampsOf(database: Statements, ids: readonly string[]): Map<string, SessionStamp> {
+function stampsOf(database: SqlDatabase, ids: readonly string[]): Map<string, SessionStamp> {
   const stamps = new Map(ids.map((id) => [id, missing]))
   for (const { id, key, head, mail } of database.statement(stampsSql).all(JSON.stringify(ids.map(encodeText))))
     stamps.set(decodeText(String(id)), { entries: `${key} ${head}`, inbox: `${key} ${mail ?? ''}` })

@@ -8,10 +8,10 @@ import { putBlob } from './blobs.ts'
 import { removeFromInbox } from './inbox.ts'
 import { readSpan } from './log-reader.ts'
 import type { CachedSession, SessionRow, SessionRows } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { storedSummaryOf } from './stored-summaries.ts'
 import { checksumOf, decodeText, encodeText, entryKey } from './stored-values.ts'
-import { saveSummary } from './summary-columns.ts'
+import { saveHeadAndSummary } from './summary-columns.ts'
 
 interface Append {
   readonly id: string
@@ -40,10 +40,10 @@ export interface ForkBase {
  * Appends all entries, if the fence allows it and they are not stored yet, and changes the summary of the session. Requires a
  * transaction. Returns what may be cached about the session after the commit; undefined if nothing was appended.
  */
-export function appendEntries(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+export function appendEntries(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, entries, bodies, content, fence } = append
   checkNumbers(append)
-  const session = saveSummaryIfCached(database, rows, append) ?? checkFenceAndSaveSummary(database, rows, append)
+  const session = advanceIfCached(database, rows, append) ?? checkFenceAndAdvance(database, rows, append)
   if (!session) return undefined
   const { key } = session
   for (const { name, bytes } of content.blobs) putBlob(database, id, name, bytes)
@@ -64,10 +64,10 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
 }
 
 /**
- * Fast path of `checkFenceAndSaveSummary`: one UPDATE, if the session's summary is cached. If it returns undefined, the caller has
- * to use `checkFenceAndSaveSummary`.
+ * Fast path of `checkFenceAndAdvance`: one UPDATE, if the session's summary is cached. If it returns undefined, the caller has
+ * to use `checkFenceAndAdvance`.
  */
-function saveSummaryIfCached(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+function advanceIfCached(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id } = fence
   const cached = rows.cached(id)
@@ -76,7 +76,7 @@ function saveSummaryIfCached(database: Statements, rows: SessionRows, append: Ap
   const after = summaryAfterAppend(summary, append)
   // The condition of the UPDATE contains the epoch, so it changes no row if another process has taken the lease. The same holds
   // if the session was deleted and another one got its row key: that session has another epoch.
-  return saveSummary(database, { key, before: summary, after, epoch }) ? { key, summary: after } : undefined
+  return saveHeadAndSummary(database, { key, before: summary, after, epoch }) ? { key, summary: after } : undefined
 }
 
 function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append): StoredSummary {
@@ -91,15 +91,15 @@ function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append)
  * session, which is called the holder. Returns undefined if there is nothing to insert: the entries are stored already, or the list
  * of entries is empty.
  */
-function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, append: Append): CachedSession | undefined {
+function checkFenceAndAdvance(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id, parent } = fence
   const holderRow = rows.find(holder)
   if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
   const row = holder === id ? holderRow : rows.findOrCreate(id)
   const isNew = row.head === 0
-  // The first append of a fork: its fence already counts the shared entries, while its row has the head 0.
   const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
+  // In the first append of a fork the heads differ rightly: the fence counts the shared entries, and the row has head 0.
   if (row.head !== head && !summaryAtFork) {
     if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
     const { base } = fence
@@ -111,7 +111,7 @@ function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, appen
     database.statement('UPDATE sessions SET parent = ? WHERE key = ?').run(encodeText(parent), row.key)
   const before = isNew ? emptySummary : storedSummaryOf(database, row)
   const after = summaryAfterAppend(summaryAtFork ?? before, append)
-  saveSummary(database, { key: row.key, before, after })
+  saveHeadAndSummary(database, { key: row.key, before, after })
   return { key: row.key, summary: after }
 }
 
@@ -120,7 +120,7 @@ function checkFenceAndSaveSummary(database: Statements, rows: SessionRows, appen
  * entries. Undefined otherwise, or if the base does not have these entries.
  */
 function shareBase(
-  database: Statements,
+  database: SqlDatabase,
   rows: SessionRows,
   fork: SessionRow,
   append: Append,
@@ -135,7 +135,7 @@ function shareBase(
 }
 
 /** Whether the same append has succeeded before. */
-function areStored(database: Statements, row: SessionRow, { entries, fence: { head } }: Append): boolean {
+function areStored(database: SqlDatabase, row: SessionRow, { entries, fence: { head } }: Append): boolean {
   if (head + entries.length > row.head) return false
   const stored = readSpan(database, row, { from: head + 1, to: head + entries.length }).entries
   return entries.every((entry, i) => stored[i]?.id === entry.id)

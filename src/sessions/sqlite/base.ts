@@ -1,6 +1,6 @@
 import { corruptError } from './problems.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { checksumOf, decodeText } from './stored-values.ts'
 
 /** A session that shares its first entries with a fork: the first `sharedCount` ones (in the row of the fork, `base_head`). */
@@ -10,7 +10,7 @@ export interface Base {
 }
 
 /** The session from which another one was forked. If it was deleted, its shared entries are kept for its forks. */
-export function baseOf(database: Statements, fork: SessionRow): Base | undefined {
+export function baseOf(database: SqlDatabase, fork: SessionRow): Base | undefined {
   if (fork.base === null || fork.base_head === null) return undefined
   const row = database.statement<SessionRow>(sessionByKeySql).get(fork.base)
   const isIntact = fork.base_sum === baseSum(fork.key, fork.base, fork.base_head)
@@ -26,7 +26,7 @@ export const baseSum = (fork: number, base: number, sharedCount: number): number
   checksumOf(`${base} ${sharedCount}`, fork)
 
 /** Shares the first entries of a base with a fork that has no entries yet. Requires a transaction. */
-export function shareEntries(database: Statements, fork: SessionRow, { row, sharedCount }: Base): void {
+export function shareEntries(database: SqlDatabase, fork: SessionRow, { row, sharedCount }: Base): void {
   database.statement(shareSql).run(row.key, sharedCount, baseSum(fork.key, row.key, sharedCount), fork.key)
 }
 

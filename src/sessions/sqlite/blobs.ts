@@ -3,11 +3,11 @@ import { digestOf } from '../../platform/digest.ts'
 import { baseOf } from './base.ts'
 import { corruptError } from './problems.ts'
 import type { SessionRow } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
 /** Stores bytes under their name. Requires a transaction. */
-export function putBlob(database: Statements, session: string, name: string, bytes: Uint8Array): void {
+export function putBlob(database: SqlDatabase, session: string, name: string, bytes: Uint8Array): void {
   const insert = 'INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
   database.statement(insert).run(encodeText(session), name, bytes)
   failpoint('sqlite.blob.beforeCommit')
@@ -15,7 +15,7 @@ export function putBlob(database: Statements, session: string, name: string, byt
 
 /** The blob with this name, of the session itself or of a session from which it was forked. `row`: the row of the session, if it has one. */
 export function findBlob(
-  database: Statements,
+  database: SqlDatabase,
   session: string,
   name: string,
   row: SessionRow | undefined,
@@ -30,7 +30,7 @@ export function findBlob(
 }
 
 /** Throws if the bytes are not what was stored. */
-function ownBlob(database: Statements, session: string, name: string): Uint8Array | undefined {
+function ownBlob(database: SqlDatabase, session: string, name: string): Uint8Array | undefined {
   const select = 'SELECT bytes FROM blobs WHERE session = ? AND name = ?'
   const bytes = database.statement(select).get(session, encodeText(name))?.bytes
   if (bytes === undefined) return undefined
@@ -39,12 +39,12 @@ function ownBlob(database: Statements, session: string, name: string): Uint8Arra
   return bytes
 }
 
-export function blobNames(database: Statements, session: string): string[] {
+export function blobNames(database: SqlDatabase, session: string): string[] {
   const rows = database.statement('SELECT name FROM blobs WHERE session = ?').all(encodeText(session))
   return rows.map(({ name }) => String(name))
 }
 
 /** Requires a transaction. */
-export function deleteBlob(database: Statements, session: string, name: string): void {
+export function deleteBlob(database: SqlDatabase, session: string, name: string): void {
   database.statement('DELETE FROM blobs WHERE session = ? AND name = ?').run(encodeText(session), encodeText(name))
 }

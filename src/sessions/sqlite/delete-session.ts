@@ -1,9 +1,9 @@
 import { failpoint } from '../../core/log.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { decodeText, encodeText, entryKey, entryKeysEnd, tombstoneId } from './stored-values.ts'
 
 /** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
-export function deleteTree(database: Statements, id: string): string[] {
+export function deleteTree(database: SqlDatabase, id: string): string[] {
   const members = database.statement<SessionToDelete>(familySql).all(encodeText(id))
   database.statement('PRAGMA secure_delete = ON').get() // deleted messages must not stay readable in free pages
   try {
@@ -28,7 +28,7 @@ interface SessionToDelete {
   readonly base: number | null
 }
 
-function deleteSession(database: Statements, session: SessionToDelete): void {
+function deleteSession(database: SqlDatabase, session: SessionToDelete): void {
   const { shared } = database
     .statement('SELECT max(base_head) AS shared FROM sessions WHERE base = ?')
     .get(session.key)!
@@ -37,7 +37,7 @@ function deleteSession(database: Statements, session: SessionToDelete): void {
 }
 
 /** Keeps the entries that forks share, and all blobs, because any of these entries may name a blob. The id becomes free. */
-function keepForForks(database: Statements, { key, id }: SessionToDelete, shared: number): void {
+function keepForForks(database: SqlDatabase, { key, id }: SessionToDelete, shared: number): void {
   deleteEntries(database, key, shared)
   for (const table of ['inbox', 'tags']) database.statement(`DELETE FROM ${table} WHERE session = ?`).run(key)
   database.statement('UPDATE blobs SET session = ? WHERE session = ?').run(tombstoneId(key), id)
@@ -49,7 +49,7 @@ const toTombstoneSql = `UPDATE sessions SET id = ?, parent = NULL, head = ?, rec
   has_mail = 0, epoch = 0, opener = NULL, expires = 0 WHERE key = ?`
 
 /** Also removes the session that this one was forked from, if it was deleted before and kept for this fork alone. */
-function remove(database: Statements, { key, id, base }: SessionToDelete): void {
+function remove(database: SqlDatabase, { key, id, base }: SessionToDelete): void {
   database.statement('DELETE FROM blobs WHERE session = ?').run(id)
   deleteEntries(database, key, 0)
   database.statement('DELETE FROM sessions WHERE key = ?').run(key)
@@ -61,7 +61,7 @@ function remove(database: Statements, { key, id, base }: SessionToDelete): void 
 const unneededTombstoneSql = `SELECT key, id, base FROM sessions
   WHERE key = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM sessions AS forks WHERE forks.base = sessions.key)`
 
-function deleteEntries(database: Statements, session: number, after: number): void {
+function deleteEntries(database: SqlDatabase, session: number, after: number): void {
   const keys = [entryKey(session, after), entryKeysEnd(session)]
   database.statement('DELETE FROM entries WHERE place > ? AND place < ?').run(...keys)
 }

@@ -1,11 +1,11 @@
 import { failpoint, type InboxItem } from '../../core/log.ts'
 import { corruptError } from './problems.ts'
 import type { SessionRow } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { type Checksummed, checksumOf, decodeText, encodeText, verifiedValue } from './stored-values.ts'
 
 /** Adds a message, unless the inbox has had a message with the same key. Returns whether it was added. Requires a transaction. */
-export function addMessage(database: Statements, { key }: SessionRow, item: InboxItem): boolean {
+export function addMessage(database: SqlDatabase, { key }: SessionRow, item: InboxItem): boolean {
   const body = JSON.stringify(item)
   const { changes } = database
     .statement(insertMessageSql)
@@ -18,7 +18,7 @@ export function addMessage(database: Statements, { key }: SessionRow, item: Inbo
 const insertMessageSql = 'INSERT INTO inbox (session, client_key, sum, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
 
 /** Removes a message that is in the log now; its key stays known. Requires a transaction. */
-export function removeFromInbox(database: Statements, session: number, clientKey: string): void {
+export function removeFromInbox(database: SqlDatabase, session: number, clientKey: string): void {
   const key = encodeText(clientKey)
   if (database.statement(emptyMessageSql).run(session, key).changes > 0)
     database.statement(updateHasMailSql).run(session, session)
@@ -32,7 +32,7 @@ const updateHasMailSql = `UPDATE sessions SET has_mail = 0
   WHERE key = ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND body IS NOT NULL)`
 
 /** The inbox, oldest message first. */
-export function readInbox(database: Statements, { key, id }: SessionRow): InboxItem[] {
+export function readInbox(database: SqlDatabase, { key, id }: SessionRow): InboxItem[] {
   const rows = database.statement<Checksummed>(waitingMessagesSql).all(key)
   return rows.map((row) => {
     const item = verifiedValue(row, key)

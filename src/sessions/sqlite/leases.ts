@@ -4,8 +4,14 @@ import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { leaseTakenOver } from './append.ts'
 import { readInbox } from './inbox.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
-import type { Statements } from './statements.ts'
-import { dropIfUnwritten, insertInstance, LeaseLiveness, removeUnused, type StoreInstance } from './store-instances.ts'
+import type { SqlDatabase } from './statements.ts'
+import {
+  deleteInstanceIfUnused,
+  dropIfUnwritten,
+  insertInstance,
+  LeaseLiveness,
+  type StoreInstance,
+} from './store-instances.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
 interface LeaseCall {
@@ -19,7 +25,7 @@ interface LeaseCall {
  * Takes or renews a lease, or gives it back by a renewal with `ttlMs` 0. Requires a transaction. If another process has the lease,
  * the error is returned and thrown by the caller after the commit: throwing it here would roll back a corrected expiry.
  */
-export function lease(database: Statements, rows: SessionRows, call: LeaseCall): Lease | SessionBusyError {
+export function lease(database: SqlDatabase, rows: SessionRows, call: LeaseCall): Lease | SessionBusyError {
   const { id, now, instance, request } = call
   if (request.epoch !== undefined) return renew(database, rows, call)
   const row = request.create ? rows.findOrCreate(id) : rows.find(id)
@@ -33,21 +39,22 @@ export function lease(database: Statements, rows: SessionRows, call: LeaseCall):
   return { epoch, head: row.head, inbox: readInbox(database, row), ...(died && { died }) }
 }
 
-function take(database: Statements, row: SessionRow, { now, instance, request: { owner, ttlMs } }: LeaseCall): number {
+function take(database: SqlDatabase, row: SessionRow, { now, instance, request: { owner, ttlMs } }: LeaseCall): number {
   insertInstance(database, instance) // a process in another container may have deleted the row of this instance
   const epoch = Number(database.statement(nextEpochSql).get()?.value)
   database.statement(takeLeaseSql).run(epoch, encodeText(owner), now, endOf(now, ttlMs), ttlMs, instance.key, row.key)
-  if (row.leased_by !== null) removeUnused(database, row.leased_by)
+  if (row.leased_by !== null) deleteInstanceIfUnused(database, row.leased_by)
   return epoch
 }
 
 // One counter for all sessions, so that a session that is deleted and created again fences off its old writer.
 const nextEpochSql = `UPDATE store SET value = value + 1 WHERE name = 'epochs' RETURNING value`
+// The column `opener` is `leased_by` of `SessionRow`: the store instance that has the lease.
 const takeLeaseSql = `UPDATE sessions SET epoch = ?, owner = ?, since = ?, expires = ?, ttl = ?, opener = ? WHERE key = ?`
 
 const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
-function renew(database: Statements, rows: SessionRows, { id, now, instance, request }: LeaseCall): Lease {
+function renew(database: SqlDatabase, rows: SessionRows, { id, now, instance, request }: LeaseCall): Lease {
   const { epoch, ttlMs } = request
   const row = rows.find(id)
   if (!row || row.epoch !== epoch) throw leaseTakenOver(id, row)
@@ -62,7 +69,7 @@ function renew(database: Statements, rows: SessionRows, { id, now, instance, req
 const renewLeaseSql = 'UPDATE sessions SET expires = ?, ttl = ?, opener = ? WHERE key = ?'
 
 /** The busy error. A lease that expires more than one ttl from now shows that the clock was set back; its expiry is corrected. */
-function busyWithExpiryCorrected(database: Statements, row: SessionRow, now: number): SessionBusyError {
+function busyWithExpiryCorrected(database: SqlDatabase, row: SessionRow, now: number): SessionBusyError {
   if (row.expires > now + row.ttl)
     database.statement('UPDATE sessions SET expires = ? WHERE key = ?').run(now + row.ttl, row.key)
   return sessionBusy(decodeText(row.id), decodeText(row.owner), row.since)

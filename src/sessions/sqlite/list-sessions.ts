@@ -1,7 +1,7 @@
 import type { SessionPage, SessionSummary } from '../../core/store.ts'
 import { comparePositions, matches, nextPage, type ParsedQuery, type Position } from '../session-query.ts'
 import { type ListIndex, listIndexes } from './list-indexes.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { decodeText, encodeText, endOfPrefix } from './stored-values.ts'
 import { activeStatus } from './summary-columns.ts'
 
@@ -10,7 +10,7 @@ import { activeStatus } from './summary-columns.ts'
  * `summarize`, decides whether the session does match, because the status depends on the lease too.
  */
 export function listSessions<Row extends ListedRow>(
-  database: Statements,
+  database: SqlDatabase,
   query: ParsedQuery,
   { columns, summarize }: RowReader<Row>,
 ): SessionPage {
@@ -59,7 +59,7 @@ interface Step {
 }
 
 /** The next rows after a position, of all sources together. */
-function nextRows<Row extends ListedRow>(database: Statements, step: Step): Timed<Row>[] {
+function nextRows<Row extends ListedRow>(database: SqlDatabase, step: Step): Timed<Row>[] {
   const { sources, query, after, size, columns } = step
   const rows = sources.flatMap((source) => {
     const conditions = [...source.indexConditions, startOf(query, after), ...source.filters]
@@ -107,7 +107,7 @@ function listedSql(index: ListSource['index'], order: ParsedQuery['order']): str
   return `sessions AS listed INDEXED BY ${index === 'id' ? 'sqlite_autoindex_sessions_1' : `${index}_${order}`}`
 }
 
-function countRows(database: Statements, { index, indexConditions }: ListSource, order: ParsedQuery['order']): number {
+function countRows(database: SqlDatabase, { index, indexConditions }: ListSource, order: ParsedQuery['order']): number {
   const rows = `SELECT 1 FROM ${listedSql(index, order)} WHERE ${whereOf(indexConditions)} LIMIT ${maxCount}`
   return Number(database.statement(`SELECT count(*) AS n FROM (${rows})`).get(...valuesOf(indexConditions))?.n)
 }

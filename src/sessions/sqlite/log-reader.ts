@@ -3,7 +3,7 @@ import type { EntryRange } from '../../core/store.ts'
 import { baseOf } from './base.ts'
 import { corruptError } from './problems.ts'
 import type { SessionRow } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { type Checksummed, decodeText, entryKey, verifiedValue } from './stored-values.ts'
 
 /** Entries by their numbers, both included. */
@@ -24,7 +24,7 @@ export function spanOf({ after = 0, before, limit, fromEnd = false }: EntryRange
  * The entries of a span as they are stored: stubs in place of large entries. Includes the entries that the session shares with its
  * base. Throws if an entry is not what was written.
  */
-export function readSpan(database: Statements, row: SessionRow, { from, to }: Span): StoredEntries {
+export function readSpan(database: SqlDatabase, row: SessionRow, { from, to }: Span): StoredEntries {
   const base = from > (row.base_head ?? 0) ? undefined : baseOf(database, row)
   if (!base) return readOwn(database, row, { from, to })
   const shared = readSpan(database, base.row, { from, to: Math.min(to, base.sharedCount) })
@@ -38,7 +38,7 @@ export interface StoredEntries {
   readonly bytes: number
 }
 
-function readOwn(database: Statements, row: SessionRow, { from, to }: Span): StoredEntries {
+function readOwn(database: SqlDatabase, row: SessionRow, { from, to }: Span): StoredEntries {
   if (to < from) return { entries: [], bytes: 0 }
   const entries: LogEntry[] = []
   let bytes = 0
@@ -55,7 +55,7 @@ function readOwn(database: Statements, row: SessionRow, { from, to }: Span): Sto
   return { entries, bytes }
 }
 
-function rowsOf(database: Statements, session: number, { from, to }: Span): StoredEntry[] {
+function rowsOf(database: SqlDatabase, session: number, { from, to }: Span): StoredEntry[] {
   const keys = [entryKey(session, from) - 1, entryKey(session, to) + 1] as const
   return database.statement<StoredEntry>(entriesSql).all(...keys)
 }

@@ -4,11 +4,11 @@ import { emptySummary, type StoredSummary } from '../stored-summary.ts'
 import type { ForkBase } from './append.ts'
 import { readSpan, type Span, spanOf } from './log-reader.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { applyNextEntries, pieceSize, storedSummaryOf } from './stored-summaries.ts'
 
 /** Runs a function in a transaction. */
-type Read = <T>(work: (database: { readonly connection: Statements; readonly rows: SessionRows }) => T) => Promise<T>
+type Read = <T>(work: (database: { readonly connection: SqlDatabase; readonly rows: SessionRows }) => T) => Promise<T>
 
 /** The entries of a range, read in several transactions, so that the process can do other work between them. */
 export async function readInPieces(read: Read, id: string, range: EntryRange): Promise<readonly LogEntry[]> {
@@ -41,7 +41,7 @@ export async function readForkBase(read: Read, id: string, head: number): Promis
 async function eachPiece(
   read: Read,
   id: string,
-  work: (database: Statements, row: SessionRow) => boolean,
+  work: (database: SqlDatabase, row: SessionRow) => boolean,
 ): Promise<boolean> {
   let key: number | undefined
   for (;;) {

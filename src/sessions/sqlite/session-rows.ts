@@ -1,7 +1,7 @@
 import type { StoredSummary } from '../stored-summary.ts'
 import { listIndexes } from './list-indexes.ts'
 import { corruptError } from './problems.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { encodeText } from './stored-values.ts'
 
 /** A session. Its texts are encoded by `encodeText`. */
@@ -16,7 +16,7 @@ export interface SessionRow {
   readonly record_sum: number | null
   /** 1 while a message waits in the inbox of the session. */
   readonly has_mail: number
-  /** For a fork only: the key of its original, how many of the original's first entries it shares, and a checksum of the two. */
+  /** For a fork only: the key of its base, how many of the base's first entries it shares, and a checksum of the two. */
   readonly base: number | null
   readonly base_head: number | null
   readonly base_sum: number | null
@@ -45,17 +45,18 @@ export interface CachedSession {
 
 /** The sessions of a database, found by their ids. */
 export class SessionRows {
-  readonly #database: Statements
+  readonly #database: SqlDatabase
   readonly #cached = new Map<string, CachedSession>()
 
-  constructor(database: Statements) {
+  constructor(database: SqlDatabase) {
     this.#database = database
   }
 
   find(id: string): SessionRow | undefined {
     const text = encodeText(id)
     const row = this.#database.statement<SessionRow>(findSessionSql).get(text)
-    if (row && row.id !== text) throw corruptError(this.#database.path, `session ${id} has another name`)
+    if (row && row.id !== text)
+      throw corruptError(this.#database.path, `the index of sessions leads from ${id} to another session`)
     if (!row) this.#checkMissing(text)
     return row
   }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
 /** A database whose statements are compiled once. */
-export interface Statements {
+export interface SqlDatabase {
   /** The path of the file, for errors. */
   readonly path: string
   /** A statement, compiled by its first use. The caller names the columns that its SQL selects. */
@@ -17,7 +17,7 @@ export interface TypedStatement<Row> extends Pick<StatementSync, 'run'> {
   all(...values: SQLInputValue[]): Row[]
 }
 
-export class CachedStatements implements Statements {
+export class CachedStatements implements SqlDatabase {
   readonly path: string
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()

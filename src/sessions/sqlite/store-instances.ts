@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
 import type { SessionRow } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 
 /** One store object of a process. It has a row in the table `openers` from its first write until it is closed. */
 export interface StoreInstance {
@@ -34,12 +34,12 @@ type InstanceState = 'own' | 'alive' | 'dead' | 'unknown' | 'closed'
  * transaction.
  */
 export class LeaseLiveness {
-  readonly #database: Statements
+  readonly #database: SqlDatabase
   readonly #own: StoreInstance
   readonly #now: number
   readonly #states = new Map<number, InstanceState>()
 
-  constructor(database: Statements, own: StoreInstance, now: number) {
+  constructor(database: SqlDatabase, own: StoreInstance, now: number) {
     this.#database = database
     this.#own = own
     this.#now = now
@@ -57,7 +57,10 @@ export class LeaseLiveness {
     return state === 'alive'
   }
 
-  /** If the process that has the lease has died: its id, and how many leases it had. Requires a transaction. */
+  /**
+   * If the lease ended without being given back (its process died, or cannot be seen from here and let it expire): the id of that
+   * process, and how many leases it had. Requires a transaction.
+   */
   deathOf(row: SessionRow): { readonly processId: string; readonly sessions: number } | undefined {
     if (row.leased_by === null || this.isHeld(row)) return undefined
     const state = this.#stateOf(row.leased_by)
@@ -90,7 +93,7 @@ function processIdOf(process: string): string {
 }
 
 /** How many leases a process had when it died. Counted once and then stored, because other processes take these leases one by one. */
-function countLeases(database: Statements, process: string): number {
+function countLeases(database: SqlDatabase, process: string): number {
   const { leases } =
     database.statement('SELECT max(leases) AS leases FROM openers WHERE process = ?').get(process) ?? {}
   if (typeof leases === 'number') return leases
@@ -103,10 +106,10 @@ const leasesSql = `SELECT count(*) AS n FROM openers JOIN sessions ON sessions.o
   WHERE openers.process = ?`
 
 /**
- * The keys of store instances that ended without closing the database, if the file has not been checked since. Whether a process in
- * another container is alive is unknown. Here such a process counts as ended, which does not end its leases.
+ * The keys of store instances that ended without closing the database, if the file has not been checked since. A process in another
+ * container, whose state cannot be seen, is included. Its leases stay; if it is alive, the file is checked once for nothing.
  */
-export function uncleanlyEnded(database: Statements): number[] {
+export function uncleanlyEnded(database: SqlDatabase): number[] {
   const rows = database.statement('SELECT key, process FROM openers WHERE is_checked = 0').all()
   return rows.flatMap(({ key, process }) => (isAliveHere(process) ? [] : [Number(key)]))
 }
@@ -117,7 +120,7 @@ export function isAliveHere(process: unknown): boolean {
 }
 
 /** Inserts the row of a store instance, and cleans up after those that ended uncleanly. Requires a transaction. */
-export function registerInstance(database: Statements, own: StoreInstance, ended: readonly number[]): void {
+export function registerInstance(database: SqlDatabase, own: StoreInstance, ended: readonly number[]): void {
   insertInstance(database, own)
   for (const key of ended) {
     const process = database.statement(processSql).get(key)?.process
@@ -126,38 +129,38 @@ export function registerInstance(database: Statements, own: StoreInstance, ended
       countLeases(database, String(process))
     }
     database.statement('UPDATE openers SET is_checked = 1 WHERE key = ?').run(key)
-    removeUnused(database, key)
+    deleteInstanceIfUnused(database, key)
   }
 }
 
 /** Inserts the row of a store instance, unless it exists. Requires a transaction. */
-export function insertInstance(database: Statements, { key, process }: StoreInstance): void {
+export function insertInstance(database: SqlDatabase, { key, process }: StoreInstance): void {
   database.statement('INSERT INTO openers (key, process) VALUES (?, ?) ON CONFLICT DO NOTHING').run(key, process)
 }
 
 /** Deletes the row of a store instance that ended, if no lease names it any more. Requires a transaction. */
-export function removeUnused(database: Statements, instance: number): void {
-  database.statement(removeUnusedSql).run(instance)
+export function deleteInstanceIfUnused(database: SqlDatabase, instance: number): void {
+  database.statement(deleteInstanceIfUnusedSql).run(instance)
 }
 
-const removeUnusedSql = `DELETE FROM openers WHERE key = ? AND is_checked = 1
+const deleteInstanceIfUnusedSql = `DELETE FROM openers WHERE key = ? AND is_checked = 1
   AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.opener = openers.key)`
 
 /** Releases the leases of a store instance that is being closed, and deletes its row. Requires a transaction. */
-export function unregisterInstance(database: Statements, { key }: StoreInstance): void {
+export function unregisterInstance(database: SqlDatabase, { key }: StoreInstance): void {
   dropUnwritten(database, key)
   database.statement('UPDATE sessions SET opener = NULL, expires = 0 WHERE opener = ?').run(key)
   database.statement('DELETE FROM openers WHERE key = ?').run(key)
 }
 
 /** Deletes the sessions that a store instance leased and never wrote to. */
-function dropUnwritten(database: Statements, instance: number): void {
+function dropUnwritten(database: SqlDatabase, instance: number): void {
   const rows = database.statement('SELECT key FROM sessions WHERE opener = ? AND head = 0').all(instance)
   for (const { key } of rows) dropIfUnwritten(database, Number(key))
 }
 
 /** Deletes a session that has no entry and no message. Returns whether it did. Requires a transaction. */
-export function dropIfUnwritten(database: Statements, key: number): boolean {
+export function dropIfUnwritten(database: SqlDatabase, key: number): boolean {
   const { id } = database.statement(unwrittenSql).get(key) ?? {}
   if (id === undefined) return false
   database.statement('DELETE FROM blobs WHERE session = ?').run(id)

@@ -5,18 +5,18 @@ import { findBlob } from './blobs.ts'
 import { readSpan, type StoredEntries } from './log-reader.ts'
 import { problemOf } from './problems.ts'
 import type { SessionRow } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { decodeText, entryKey, entryKeysEnd, verifiedValue } from './stored-values.ts'
 
 /** The stored summary of a session. If it is damaged, it is computed from the log. Throws if the log is damaged too. */
-export function storedSummaryOf(database: Statements, row: SessionRow): StoredSummary {
+export function storedSummaryOf(database: SqlDatabase, row: SessionRow): StoredSummary {
   const summary = intactSummary(row)
-  // An older version, in another container, may have appended since the file was upgraded.
+  // A process with an older version of this library, in another container, may have appended since the file was upgraded.
   return summary?.head === row.head ? summary : summaryFromLog(database, row)
 }
 
 /** As `storedSummaryOf`, for lists: a session that cannot be read is shown with a placeholder. */
-export function storedSummaryOrPlaceholder(database: Statements, row: SessionRow): StoredSummary {
+export function storedSummaryOrPlaceholder(database: SqlDatabase, row: SessionRow): StoredSummary {
   try {
     return storedSummaryOf(database, row)
   } catch (error) {
@@ -27,7 +27,7 @@ export function storedSummaryOrPlaceholder(database: Statements, row: SessionRow
 }
 
 /** With the time of the last entry, so that the session does not count as an old one. */
-function placeholderSummary(database: Statements, { key, head }: SessionRow): StoredSummary {
+function placeholderSummary(database: SqlDatabase, { key, head }: SessionRow): StoredSummary {
   const { at } = database.statement(lastTimeSql).get(entryKey(key, 0), entryKeysEnd(key)) ?? {}
   const time = Number(at ?? 0)
   return { ...emptySummary, head, createdAt: time, updatedAt: time, status: 'failed', title: '(cannot be read)' }
@@ -41,7 +41,7 @@ function intactSummary({ key, record, record_sum }: SessionRow): StoredSummary |
 }
 
 /** The summary of a session, computed from its log. */
-function summaryFromLog(database: Statements, row: SessionRow): StoredSummary {
+function summaryFromLog(database: SqlDatabase, row: SessionRow): StoredSummary {
   let summary = emptySummary
   while (summary.head < row.head) summary = applyNextEntries(database, row, summary, row.head)
   return summary
@@ -49,7 +49,7 @@ function summaryFromLog(database: Statements, row: SessionRow): StoredSummary {
 
 /** The summary with the next entries of the log: at most `pieceSize`, so that they fit into memory, and none after `head`. */
 export function applyNextEntries(
-  database: Statements,
+  database: SqlDatabase,
   row: SessionRow,
   summary: StoredSummary,
   head: number,
@@ -62,7 +62,7 @@ export function applyNextEntries(
 /** How many entries are read at a time. */
 export const pieceSize = 100
 
-function wholeEntries(database: Statements, row: SessionRow, stored: StoredEntries): StoredEntries {
+function wholeEntries(database: SqlDatabase, row: SessionRow, stored: StoredEntries): StoredEntries {
   let { bytes } = stored
   const entries = stored.entries.map((entry) => {
     const stub: unknown = entry

@@ -2,18 +2,18 @@ import type { SessionSummary } from '../../core/store.ts'
 import { type SessionPresence, summaryOf } from '../stored-summary.ts'
 import type { RowReader } from './list-sessions.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import type { LeaseLiveness } from './store-instances.ts'
 import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeText } from './stored-values.ts'
 
 /** What `listSessions` needs to make summaries of rows. */
-export function rowReader(database: Statements, liveness: LeaseLiveness): RowReader<SessionRow> {
+export function rowReader(database: SqlDatabase, liveness: LeaseLiveness): RowReader<SessionRow> {
   return { columns: sessionColumns, summarize: (row) => summarize(database, liveness, row) }
 }
 
 /** The summary of a session. */
-export function summarize(database: Statements, liveness: LeaseLiveness, row: SessionRow): SessionSummary {
+export function summarize(database: SqlDatabase, liveness: LeaseLiveness, row: SessionRow): SessionSummary {
   const summary = storedSummaryOrPlaceholder(database, row)
   const mail = inboxStateOf(database, row)
   const isHeld = liveness.isHeld(rootOf(database, row))
@@ -21,7 +21,7 @@ export function summarize(database: Statements, liveness: LeaseLiveness, row: Se
   return summaryOf(summary, { id: decodeText(row.id), parent, isHeld, mail })
 }
 
-function inboxStateOf(database: Statements, { key, has_mail }: SessionRow): SessionPresence['mail'] {
+function inboxStateOf(database: SqlDatabase, { key, has_mail }: SessionRow): SessionPresence['mail'] {
   if (!has_mail) return 'none'
   return database.statement(hasAnswerSql).get(key)?.has ? 'answer' : 'messages'
 }
@@ -32,7 +32,7 @@ const hasAnswerSql = `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND b
 type Lease = Pick<SessionRow, 'parent' | 'leased_by' | 'expires'>
 
 /** A child is written under the lease of its root. */
-function rootOf(database: Statements, row: Lease): Lease {
+function rootOf(database: SqlDatabase, row: Lease): Lease {
   let root = row
   for (let depth = 0; root.parent !== null && depth < maxDepth; depth++) {
     const parent = database.statement<Lease>(leaseSql).get(root.parent)

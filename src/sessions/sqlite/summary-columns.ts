@@ -1,5 +1,5 @@
 import { attentionOf, type StoredSummary } from '../stored-summary.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { checksumOf, encodeText } from './stored-values.ts'
 
 /** An append to a session: its summary before and after. */
@@ -12,15 +12,15 @@ interface SummaryChange {
 }
 
 /** Writes the summary of a session, with its head. Returns whether the session was as expected. Requires a transaction. */
-export function saveSummary(database: Statements, { key, before, after, epoch }: SummaryChange): boolean {
+export function saveHeadAndSummary(database: SqlDatabase, { key, before, after, epoch }: SummaryChange): boolean {
   const body = JSON.stringify(after)
   const isFenced = epoch !== undefined
   const values = [after.head, body, checksumOf(body, key), after.updatedAt]
-  const fence = isFenced ? [key, epoch, before.head] : [key]
+  const whereValues = isFenced ? [key, epoch, before.head] : [key]
   const isListedAlike = haveSameListedValues(before, after)
   const { changes } = isListedAlike
-    ? database.statement(isFenced ? summaryFencedSql : summarySql).run(...values, ...fence)
-    : database.statement(isFenced ? listedFencedSql : listedSql).run(...values, ...listedValues(after), ...fence)
+    ? database.statement(isFenced ? summaryFencedSql : summarySql).run(...values, ...whereValues)
+    : database.statement(isFenced ? listedFencedSql : listedSql).run(...values, ...listedValues(after), ...whereValues)
   if (changes !== 1) return false
   if (isListedAlike && before.tags === after.tags) touchTags(database, key, after)
   else replaceTags(database, key, after)
@@ -39,7 +39,7 @@ const haveSameListedValues = (a: StoredSummary, b: StoredSummary): boolean =>
   a.head > 0 && listedFields.every((field) => a[field] === b[field]) && needsAttention(a) === needsAttention(b)
 const listedFields = ['createdAt', 'status', 'isActive', 'tenant', 'kind', 'folder'] as const
 
-/** Whether a session that no process holds needs attention even without a message in its inbox. */
+/** Whether the session needs attention while no process holds it, whatever its inbox has. */
 const needsAttention = (summary: StoredSummary): boolean => attentionOf(summary, 'none') !== undefined
 
 function listedValues(summary: StoredSummary): (string | number | null)[] {
@@ -55,11 +55,11 @@ function listedStatus({ status, isActive }: StoredSummary): string {
 
 export const activeStatus = (status: string): string => `active ${status}`
 
-function touchTags(database: Statements, key: number, { tags = [], updatedAt }: StoredSummary): void {
+function touchTags(database: SqlDatabase, key: number, { tags = [], updatedAt }: StoredSummary): void {
   if (tags.length > 0) database.statement('UPDATE tags SET updated = ? WHERE session = ?').run(updatedAt, key)
 }
 
-function replaceTags(database: Statements, key: number, { tags = [], updatedAt, createdAt }: StoredSummary): void {
+function replaceTags(database: SqlDatabase, key: number, { tags = [], updatedAt, createdAt }: StoredSummary): void {
   database.statement('DELETE FROM tags WHERE session = ?').run(key)
   for (const tag of tags) database.statement(addTagSql).run(encodeText(tag), updatedAt, createdAt, key)
 }

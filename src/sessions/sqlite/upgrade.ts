@@ -1,13 +1,13 @@
 import { failpoint } from '../../core/log.ts'
 import { emptySummary } from '../stored-summary.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
-import type { Statements } from './statements.ts'
+import type { SqlDatabase } from './statements.ts'
 import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeFormat2, encodeText, isTombstone } from './stored-values.ts'
-import { saveSummary } from './summary-columns.ts'
+import { saveHeadAndSummary } from './summary-columns.ts'
 
 /** Encodes the texts of callers as format 3 does. Requires a transaction. */
-export function recodeTexts(database: Statements): void {
+export function recodeTexts(database: SqlDatabase): void {
   for (const { table, key, column } of textColumns) {
     const rows = database.statement(`SELECT ${key} AS key, ${column} AS text FROM ${table}`).all()
     const changed = rows.flatMap(({ key, text }) => {
@@ -30,13 +30,17 @@ const textColumns = [
 ]
 
 /** Computes the summaries of all sessions from their logs. Requires a transaction. */
-export function fillSummaries(database: Statements): void {
+export function fillSummaries(database: SqlDatabase): void {
   database.statement(fillHasMailSql).run()
   for (const { key, id } of database.statement('SELECT key, id FROM sessions WHERE head > 0').all()) {
     if (isTombstone(String(id))) continue
     failpoint('sqlite.migrate.session')
     const row = database.statement<SessionRow>(sessionSql).get(key!)!
-    saveSummary(database, { key: row.key, before: emptySummary, after: storedSummaryOrPlaceholder(database, row) })
+    saveHeadAndSummary(database, {
+      key: row.key,
+      before: emptySummary,
+      after: storedSummaryOrPlaceholder(database, row),
+    })
   }
 }
 

@@ -7,7 +7,7 @@ import { thisProcess } from '../../../platform/process-identity.ts'
 import { createListIndexes } from '../../sqlite/list-indexes.ts'
 import { loadSqlite } from '../../sqlite/open-database.ts'
 import { problemOf } from '../../sqlite/problems.ts'
-import { type AnyRow, CachedStatements, type Statements, type TypedStatement } from '../../sqlite/statements.ts'
+import { type AnyRow, CachedStatements, type SqlDatabase, type TypedStatement } from '../../sqlite/statements.ts'
 import { type FileIdentity, fileIdentityAt, makeFolder } from '../files.ts'
 import { withFolderLock } from '../folder-lock.ts'
 import { indexFolder } from './change-file.ts'
@@ -65,7 +65,7 @@ const tables = `
  * `.index/index.db`: what lists need to know of the sessions, as an SQLite database. It can be made anew from the folders at
  * any time, so nothing of it is synced.
  */
-export class IndexDatabase implements Statements {
+export class IndexDatabase implements SqlDatabase {
   readonly path: string
   readonly #database: DatabaseSync
   readonly #statements: CachedStatements

@@ -1,6 +1,6 @@
-import type { Statements } from '../../sqlite/statements.ts'
+import type { SqlDatabase } from '../../sqlite/statements.ts'
 import { decodeText, encodeText, verifiedValue } from '../../sqlite/stored-values.ts'
-import { saveSummary } from '../../sqlite/summary-columns.ts'
+import { saveHeadAndSummary } from '../../sqlite/summary-columns.ts'
 import { emptySummary, type SessionPresence, type StoredSummary } from '../../stored-summary.ts'
 import type { LogState, MailState, SessionState } from './session-state.ts'
 
@@ -25,14 +25,14 @@ export const rowColumns =
   'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.name, row.size, row.inbox, row.opener, row.revision'
 
 /** The row of the folder with this name. */
-export function findRow(database: Statements, name: string): IndexRow | undefined {
+export function findRow(database: SqlDatabase, name: string): IndexRow | undefined {
   return database.statement<IndexRow>(findRowSql).get(name)
 }
 
 const findRowSql = `SELECT ${rowColumns} FROM sessions AS row WHERE row.name = ?`
 
 /** The row of the session with this encoded id. */
-export function findById(database: Statements, id: string): IndexRow | undefined {
+export function findById(database: SqlDatabase, id: string): IndexRow | undefined {
   return database.statement<IndexRow>(findByIdSql).get(id)
 }
 
@@ -59,7 +59,7 @@ export function stateIn(row: IndexRow): SessionState | undefined {
 
 /** Creates the row of a session. Returns it. Requires a transaction. */
 export function addRow(
-  database: Statements,
+  database: SqlDatabase,
   name: string,
   { id, parent }: Pick<SessionState, 'id' | 'parent'>,
 ): IndexRow {
@@ -71,23 +71,23 @@ export function addRow(
 }
 
 /** Requires a transaction. */
-export function removeRow(database: Statements, name: string): void {
+export function removeRow(database: SqlDatabase, name: string): void {
   database.statement('DELETE FROM sessions WHERE name = ?').run(name)
 }
 
 /** Writes the summary of a session. `before` is that of the row, if it is known. Requires a transaction. */
 export function saveLog(
-  database: Statements,
+  database: SqlDatabase,
   { key }: IndexRow,
   { summary, size }: LogState,
   before: StoredSummary = emptySummary,
 ): void {
-  saveSummary(database, { key, before, after: summary })
+  saveHeadAndSummary(database, { key, before, after: summary })
   database.statement('UPDATE sessions SET size = ?, revision = revision + 1 WHERE key = ?').run(size, key)
 }
 
 /** Requires a transaction. */
-export function saveMail(database: Statements, { key, has_mail }: IndexRow, { mail, inbox }: MailState): void {
+export function saveMail(database: SqlDatabase, { key, has_mail }: IndexRow, { mail, inbox }: MailState): void {
   const value = mails.indexOf(mail)
   // Apart, because SQLite writes every index that has a column of the statement.
   if (value !== has_mail) database.statement('UPDATE sessions SET has_mail = ? WHERE key = ?').run(value, key)
@@ -95,13 +95,13 @@ export function saveMail(database: Statements, { key, has_mail }: IndexRow, { ma
 }
 
 /** Requires a transaction. */
-export function saveOpener(database: Statements, { key, opener: before }: IndexRow, opener: string | null): void {
+export function saveOpener(database: SqlDatabase, { key, opener: before }: IndexRow, opener: string | null): void {
   if (before === opener) return
   database.statement('UPDATE sessions SET opener = ?, revision = revision + 1 WHERE key = ?').run(opener, key)
 }
 
 /** A child may get another parent. Requires a transaction. */
-export function saveParent(database: Statements, { key, parent: before }: IndexRow, parent: string | undefined): void {
+export function saveParent(database: SqlDatabase, { key, parent: before }: IndexRow, parent: string | undefined): void {
   const encoded = parent === undefined ? null : encodeText(parent)
   if (before === encoded) return
   database.statement('UPDATE sessions SET parent = ?, revision = revision + 1 WHERE key = ?').run(encoded, key)
@@ -111,7 +111,7 @@ export function saveParent(database: Statements, { key, parent: before }: IndexR
  * How many sessions a dead process has the leases of. It is counted once, because others take them one after the other.
  * Requires a transaction.
  */
-export function countLeases(database: Statements, process: string): number {
+export function countLeases(database: SqlDatabase, process: string): number {
   const counted = database.statement('SELECT leases FROM deaths WHERE process = ?').get(process)
   if (counted) return Number(counted.leases)
   database.statement(forgetDeathsSql).run()

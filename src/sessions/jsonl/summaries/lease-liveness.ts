@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { StoreError } from '../../../core/errors.ts'
 import type { SessionSummary } from '../../../core/store.ts'
-import type { Statements } from '../../sqlite/statements.ts'
+import type { SqlDatabase } from '../../sqlite/statements.ts'
 import { decodeText, encodeText } from '../../sqlite/stored-values.ts'
 import { summaryOf } from '../../stored-summary.ts'
 import { isHeld, readLease } from '../lease-file.ts'
@@ -14,7 +14,7 @@ interface LivenessOptions {
   readonly dir: string
   readonly now: number
   /** The index, if it is up to date. Without it the folders are asked. */
-  readonly database?: Statements | undefined
+  readonly database?: SqlDatabase | undefined
 }
 
 /** Which sessions are held by living processes. Each lease and process is looked at only once, so this is for one moment. */
