@@ -5,6 +5,11 @@ import type { ToolCallBlock } from '../core/turn.ts'
 
 /** After this many crashes in a row without progress, a session is parked. */
 const maxCrashes = 3
+/**
+ * The same for a suspect, a session that also crashed among others. Where such processes die, something else may be ending them:
+ * of 5,700 takeovers after 300 random kills, one session was killed three times while it ran alone.
+ */
+export const maxCrashesOfSuspect = 5
 
 /**
  * The entries to append when a process died during a run. An opaque call that had begun gets a result that says its

@@ -5,7 +5,7 @@ import { parseMeta } from '../core/meta.ts'
 import type { Fence, SessionDetails, SessionStore } from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
 import { checkpointAfter, type History, logHistory } from './checkpoints/checkpoint.ts'
-import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
+import { crashEntries, endLeftoverCommands, madeProgress, maxCrashesOfSuspect } from './crash-recovery.ts'
 import { eachDescendant, type LeaseHolder, leaseHolderOf } from './family.ts'
 import { eachEntryBackwards, hasLoggedKey, readHistory } from './history.ts'
 import { WriteLease } from './write-lease.ts'
@@ -321,14 +321,16 @@ export abstract class LeasedLog {
       sessionCountOfDeadProcess: this.#root.#sessionCountOfDeadProcess,
     })
     const isParking = entries.at(-1)?.type === 'parked'
-    // A session whose children made progress during the run is not parked.
-    if (isParking && (await this.#haveChildrenProgressed(run.startedAt))) entries.pop()
+    if (isParking && (await this.#mayBeInnocent(run.startedAt))) entries.pop()
     const interruptedCallIds = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
     await this.closeCallsInChildSessions(interruptedCallIds)
     if (entries.length > 0) await this.log.appendAll(entries)
   }
 
-  async #haveChildrenProgressed(since: number): Promise<boolean> {
+  /** Whether a session that crashed often enough to be parked is a suspect that crashed too seldom, or its children made progress. */
+  async #mayBeInnocent(since: number): Promise<boolean> {
+    const { suspicions = 0 } = (await this.store.find(this.id)) ?? {}
+    if (suspicions > 0 && this.log.transcript.crashes + 1 < maxCrashesOfSuspect) return true
     for await (const { id, updatedAt } of eachDescendant(this.store, this.id))
       if (updatedAt >= since && (await madeProgress(eachEntryBackwards(this.store, id), since))) return true
     return false

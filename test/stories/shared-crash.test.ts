@@ -40,11 +40,20 @@ test('ST18 deaths that a session shared with others make it a suspect, and never
   expect(await store.find('s')).toMatchObject({ suspicions: 4 })
 })
 
-test('ST18 three deaths alone park a session, and shared ones between them do not count', async () => {
+test('ST18 three deaths alone park a session', async () => {
+  const memory = createMemoryStore()
+  const alone = afterDeaths(memory, 1)
+  for (let i = 0; i < 3; i++) await die(alone)
+  await expect(die(alone)).rejects.toThrow(SessionParkedError)
+  expect(await memory.find('s')).toMatchObject({ status: 'parked' })
+})
+
+test('ST18 a session that also died among others is parked by the fifth death alone, and the shared ones do not count', async () => {
   const memory = createMemoryStore()
   const [alone, crowded] = [afterDeaths(memory, 1), afterDeaths(memory, 3)]
-  for (const store of [alone, alone, crowded, alone]) await die(store)
-  await expect(die(alone)).rejects.toThrow(SessionParkedError)
+  for (const store of [alone, crowded, alone, alone, crowded, alone, alone]) await die(store)
+  expect(await memory.find('s')).not.toMatchObject({ status: 'parked' })
+  await expect(die(alone)).rejects.toThrow(/its process ended 5 times in a row/)
   expect(await memory.find('s')).toMatchObject({ status: 'parked' })
 })
 
