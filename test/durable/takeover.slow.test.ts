@@ -54,7 +54,7 @@ test('FL19 of several sessions one ends its process: exactly that one is parked,
       .toSorted(),
   ).toEqual(innocent)
   expect((await fleet.store.list({ status: 'parked' })).sessions.map(({ id }) => id)).toEqual(['killer'])
-  expect(deaths).toBe(8) // three among others, three alone
+  expect(deaths).toBe(8) // three among others, five alone
 })
 
 async function place(): Promise<{ fleet: Fleet; path: string; effects: string; recorded: () => string[] }> {
