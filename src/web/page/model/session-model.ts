@@ -135,7 +135,7 @@ export function createSessionModel(
   async function follow(signal: AbortSignal): Promise<void> {
     for await (const event of client.events(id, { after: fold.view.head, children: true, inbox: true, signal })) {
       if (event.durable) hearEntry(event.entry)
-      else if (event.type === 'inbox') hearMessage(event.message)
+      else if (event.type === 'inbox') addWaitingMessage(event.message)
       else if (event.type !== 'child') {
         hasHeard = true
         isWithoutDeltas = false
@@ -146,7 +146,7 @@ export function createSessionModel(
   }
 
   /** The server has a message of this or another tab. */
-  function hearMessage({ clientKey: key, content }: InboxMessage): void {
+  function addWaitingMessage({ clientKey: key, content }: InboxMessage): void {
     outbox.remove(key)
     cell.change({ sending: [...othersThan(key), { key, content: content as RemoteContent, isAccepted: true }] })
   }
