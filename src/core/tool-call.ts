@@ -288,15 +288,15 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
 
 /**
  * Whether `endChildren` must be called for a call that is over: its child agents may have left calls open, and nothing else answers
- * these. A child that ends or is cancelled answers its own calls. What is left: suspended children of a tool that returned, children
- * of a tool that threw, and children of earlier attempts that this attempt did not continue. `failure` is what the tool threw.
+ * these. A child that ends, or is cancelled while it runs, answers its own calls. A suspended child does not, nor one that only an
+ * earlier attempt ran; and those of a tool that threw must have stopped before its call gets a result. `failure` is what it threw.
  */
 function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
   const { hasStartedChildren, hasSuspendedChild, attempt } = context
   if (failure?.error instanceof Suspended) return false // the children continue later
   const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
   if (attempt > 1) return true // an earlier attempt may have started children that this attempt did not continue
-  if (hasStartedChildren && isCancelled) return false // the children are cancelled too, and answer their own calls
+  if (hasStartedChildren && isCancelled && !hasSuspendedChild) return false // they are cancelled too, and answer their own calls
   return failure ? hasStartedChildren : hasSuspendedChild
 }
 

@@ -199,3 +199,32 @@ test('a child that was created before the check, and has written since, is known
   await session.release()
   expect(await session.childrenOf('one')).toEqual(['one'])
 })
+
+test('so it is when a call is cancelled that went on after its child was suspended', async () => {
+  for (const ending of ['timeout', 'abort']) {
+    const store = createMemoryStore()
+    const session = await createSession({ store, id: 's' })
+    const wait = tool('wait', (_, ctx) => ctx.suspend('a question'), { replay: 'keyed' })
+    const stop = new AbortController()
+    const delegate = tool(
+      'delegate',
+      async (_, ctx) => {
+        const child = await ctx.createChild()
+        await child.run({ prompt: 'Ask.' })
+        if (ending === 'abort') stop.abort()
+        return new Promise<string>(() => {})
+      },
+      { ...(ending === 'timeout' && { timeoutMs: 200 }) },
+    )
+    const provider = scripted([call('c1', 'delegate')], [call('w', 'wait')], 'Fine.')
+    const run = createAgent({ provider, session, tools: { delegate, wait } }).run({
+      prompt: 'Go.',
+      signal: stop.signal,
+    })
+    await run.catch(() => {})
+    expect(resultsOf(await store.read('s')), ending).toEqual([`c1 ${ending === 'abort' ? 'aborted' : 'timeout'}`])
+    const [child] = (await store.list()).sessions.filter(({ id }) => id !== 's')
+    expect(resultsOf(await store.read(child?.id ?? 's/c1')), ending).toEqual(['w aborted'])
+    expect(await session.pendingInTree()).toEqual([])
+  }
+})
