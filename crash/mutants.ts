@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
     name: 'lease without fence',
     patches: [
       { file: append, find: 'advanceIfCached(database, rows, append) ?? ', replace: '' },
-      { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
+      { file: append, find: 'if (!leasedRow?.epoch || leasedRow.epoch !== epoch)', replace: 'if (!leasedRow)' },
     ],
     scene: 'stopped',
   },

@@ -1,4 +1,4 @@
-import { type Cancellation, orCancelled, waitCancelled } from './cancellation.ts'
+import { type Cancellation, orCancelled, waitCancelledMarker } from './cancellation.ts'
 import { AgentAbortedError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Extension, ExtensionHost } from './run.ts'
@@ -34,7 +34,7 @@ export class AgentResources {
     try {
       await orCancelled(preparing, cancellation)
     } catch (error) {
-      if (error !== waitCancelled) throw error
+      if (error !== waitCancelledMarker) throw error
       this.waitFor(preparing.then((hasOpened) => (hasOpened ? this.#options.session?.release() : undefined)))
       throw new AgentAbortedError('The run was aborted before it began', { cause: cancellation.reason })
     }

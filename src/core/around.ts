@@ -1,5 +1,5 @@
 import type { ToolOrigin } from './authority.ts'
-import { isThenable, waitCancelled } from './cancellation.ts'
+import { isThenable, waitCancelledMarker } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
 import type { ModelRequest } from './provider.ts'
 import type { RunFacts } from './run.ts'
@@ -116,14 +116,14 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       if (isThenable(wait)) {
         failure = await rejectionOf(host.waitFor(wait))
         // A run is cancelled when it ends; the wrapper may still have work to do, such as sending a trace.
-        if (kind === 'run' && inner && failure?.error === waitCancelled) failure = await rejectionOf(wait)
+        if (kind === 'run' && inner && failure?.error === waitCancelledMarker) failure = await rejectionOf(wait)
       }
     } catch (error) {
       failure = { error }
     }
     isOver = true
-    isStopped = failure?.error === waitCancelled
-    if (!inner) throw isStopped ? waitCancelled : neverStarted(kind, failure)
+    isStopped = failure?.error === waitCancelledMarker
+    if (!inner) throw isStopped ? waitCancelledMarker : neverStarted(kind, failure)
     const workFailure = await rejectionOf(inner)
     if (failure && !isStopped && failure.error !== workFailure?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)

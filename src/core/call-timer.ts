@@ -1,4 +1,4 @@
-import { type Cancellation, waitCancelled } from './cancellation.ts'
+import { type Cancellation, waitCancelledMarker } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 
 /** Work that the timer can give up on. */
@@ -29,7 +29,7 @@ export class CallTimer {
   constructor(clock: Clock, cancellation: Cancellation) {
     this.#clock = clock
     this.cancellation = cancellation
-    this.#unlisten = cancellation.onCancel(() => this.#giveUp?.(waitCancelled))
+    this.#unlisten = cancellation.onCancel(() => this.#giveUp?.(waitCancelledMarker))
   }
 
   /**
@@ -40,11 +40,11 @@ export class CallTimer {
     return new Promise((resolve, reject) => {
       this.#giveUp = (error) => {
         this.#end()
-        call.cancel(error === waitCancelled ? this.cancellation.reason : error)
+        call.cancel(error === waitCancelledMarker ? this.cancellation.reason : error)
         reject(error)
       }
       const ownGiveUp = this.#giveUp
-      if (this.cancellation.isCancelled) ownGiveUp(waitCancelled)
+      if (this.cancellation.isCancelled) ownGiveUp(waitCancelledMarker)
       else if (limitMs > 0) this.#limitTo(limitMs)
       const fail = (error: unknown): void => {
         if (this.#giveUp === ownGiveUp) this.#end()

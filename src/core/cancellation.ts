@@ -72,12 +72,12 @@ export const isLeaving = ({ cancellation }: { readonly cancellation: Cancellatio
 const nothing = (): void => {}
 
 /** What `orCancelled` rejects with if it stopped waiting because of the cancellation. */
-export const waitCancelled: unique symbol = Symbol('wait cancelled')
+export const waitCancelledMarker: unique symbol = Symbol('wait cancelled')
 
-/** The outcome of `work`, or a rejection with `waitCancelled` as soon as `cancellation` is cancelled. A later outcome is dropped. */
+/** The outcome of `work`, or a rejection with `waitCancelledMarker` as soon as `cancellation` is cancelled. A later outcome is dropped. */
 export function orCancelled<T>(work: Promise<T>, cancellation: Cancellation): Promise<T> {
   return new Promise((resolve, reject) => {
-    const off = cancellation.onCancel(() => reject(waitCancelled))
+    const off = cancellation.onCancel(() => reject(waitCancelledMarker))
     work.then(
       (value) => {
         off()

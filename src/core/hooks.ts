@@ -1,5 +1,5 @@
 import { type AroundHandler, type AroundKind, type AroundOutcomes, runWrapped, type Wrapped } from './around.ts'
-import { type Cancellation, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
+import { type Cancellation, isThenable, orCancelled, waitCancelledMarker } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
 import type { MaybePromise } from './waiting.ts'
@@ -163,7 +163,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     before: object | undefined,
     onFailure: FailureRule | undefined,
   ): void {
-    const isAbandoned = error === waitCancelled
+    const isAbandoned = error === waitCancelledMarker
     onFailure?.(ctx, before, isAbandoned ? new Error('the run was stopped') : error)
     if (!isAbandoned) this.#report(String(name), error)
   }

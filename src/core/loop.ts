@@ -81,12 +81,12 @@ async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): 
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // Messages that were withdrawn while handlers ran are dropped. New ones are read only if the run would end here: else they wait for the next step.
+  // The handlers may have taken time. If the run would end here, the inbox is read again, new messages included. Else messages that were withdrawn meanwhile are dropped, and new ones wait for the next step.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
-  // At the turn limit no request follows: messages stay in the inbox for the next run; notes would be out of date by then and are dropped. After `true` the loop goes on, finds the limit, and ends with `max_turns`.
+  // At the turn limit no request follows: messages stay in the inbox for the next run; notes would be out of date by then and are dropped. Returns true all the same: the loop then finds the limit and ends with `max_turns`.
   if (!isAtTurnLimit(run)) await deliverInbox(run, messages, notes)
   return true
 }

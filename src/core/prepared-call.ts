@@ -37,6 +37,7 @@ function validate(call: ToolCallBlock, tool: ToolDef | undefined): ValidationRes
   if (call.unreadable !== undefined)
     return { valid: false, error: `the arguments could not be read: ${call.unreadable}. Send one JSON object` }
   if (!tool) return { valid: true, input: call.input }
+  // `_outcomes` has a person's decisions about the edits. It is added after the gate (`withEditDecisions`), never by the model.
   if (tool.countEdits && '_outcomes' in call.input) return { valid: false, error: outcomesNotAllowedText }
   const result = validateToolArgs(call.input, tool.spec.inputSchema, call.raw)
   if (!result.valid) return result

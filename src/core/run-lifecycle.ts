@@ -1,4 +1,4 @@
-import { isLeaving, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
+import { isLeaving, isThenable, orCancelled, waitCancelledMarker } from './cancellation.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -17,7 +17,7 @@ import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { closeChildAgentsOfStarted } from './tool-call.ts'
+import { answerOpenCallsOfChildren } from './tool-call.ts'
 import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -73,7 +73,7 @@ async function executePrepared(
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (bookkeeping.isLoggingStarted && answersOpenCalls({ status, stopReason }))
-      await closeChildAgentsOfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
+      await answerOpenCallsOfChildren(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (bookkeeping.isLoggingStarted)
       await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
@@ -162,7 +162,7 @@ async function outcomeOf(
     // The loss of the lease cancels the run, but it is an error, not an abort.
     if (isCancelled && reason instanceof LeaseLostError)
       return { status: 'error', stopReason: 'error', failure: reason }
-    const failure = error === waitCancelled ? new AgentAbortedError('The run was aborted') : error
+    const failure = error === waitCancelledMarker ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
@@ -182,7 +182,8 @@ async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
 function isOverBudget({ cancellation }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
   return (
-    (error === waitCancelled || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
+    (error === waitCancelledMarker || error instanceof AgentAbortedError) &&
+    cancellation.reason instanceof AgentBudgetError
   )
 }
 
@@ -219,7 +220,7 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   bookkeeping.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await closeChildAgentsOfStarted(run, ...open)
+    await answerOpenCallsOfChildren(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
     // Read the inbox only now, with no `await` before the append below: during an await a message could be withdrawn.
     waiting = run.inbox.fromEarlierRuns()

@@ -183,8 +183,8 @@ export interface LeaseRequest {
   /** Make the session if it does not exist. */
   readonly create?: boolean
   /**
-   * The caller writes only while this process lives, and listens to `lost` of the lease: a store that can may renew the
-   * lease by itself.
+   * The caller writes only while this process lives, and listens to `lost` of the lease. So a store may renew the lease by itself,
+   * if it is able to.
    */
   readonly ofProcess?: boolean
 }

@@ -3,12 +3,13 @@ import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { closeChildAgentsOfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { answerOpenCallsOfChildren, executeCall, SiblingFailed } from './tool-call.ts'
 import { type GateVerdict, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
   type CallResult,
   interruptedText,
+  leftOpen,
   logErrorWithoutHooks,
   runStoppedText,
   suspendedResult,
@@ -34,7 +35,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   // Calls are still open here only if the run was cancelled. They get results even if a gate or a tool asked to suspend the run: a
   // cancelled run is not suspended.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await closeChildAgentsOfStarted(run, ...open)
+  await answerOpenCallsOfChildren(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -137,11 +138,11 @@ function runAfterGate(
 ): MaybePromise<CallResult> {
   const halt = haltOf(gateOrNoStart)
   if (halt) return suspendedResult(halt)
-  if (isLeaving(run)) return suspendedResult({})
+  if (isLeaving(run)) return leftOpen()
   const noStart = noStartReason(run) ?? siblingFailure(timer)
   if (noStart) return answerWithoutRunning(run, prepared, noStart)
-  // The gate was not asked because steering was waiting then. The call must not run without its decision, even if that steering was
-  // withdrawn since.
+  // Here it is the gate's decision or `skipped`: when the gate would have been asked, steering was waiting, which was withdrawn since.
+  // The call must not run without a decision. `aborted` and `undefined` mean a cancelled run, which `noStartReason` found above.
   if (!gateOrNoStart || isNoStart(gateOrNoStart)) return answerWithoutRunning(run, prepared, gateOrNoStart ?? aborted)
   return executeCall(run, prepared, gateOrNoStart, timer)
 }
@@ -181,9 +182,9 @@ function answerWithoutRunning(run: Run, { call }: PreparedCall, noStart: NoStart
   const { outcome } = noStart
   const start = run.log.transcript.lastStartOf(call.id)
   const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : noStart.text
-  const childAgentsClosed = closeChildAgentsOfStarted(run, call.id)
-  if (!childAgentsClosed) return logErrorWithoutHooks(run, call, text, outcome)
-  return childAgentsClosed.then(() => logErrorWithoutHooks(run, call, text, outcome))
+  const childCallsAnswered = answerOpenCallsOfChildren(run, call.id)
+  if (!childCallsAnswered) return logErrorWithoutHooks(run, call, text, outcome)
+  return childCallsAnswered.then(() => logErrorWithoutHooks(run, call, text, outcome))
 }
 
 /** Ends the run if the model repeatedly writes unreadable arguments, although each result tells the model what is wrong. */

@@ -1,5 +1,5 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
-import { isLeaving, isThenable, waitCancelled } from './cancellation.ts'
+import { isLeaving, isThenable, waitCancelledMarker } from './cancellation.ts'
 import { InvalidInput, Parsed } from './define-tool.ts'
 import { type EditDecision, withEditDecisions } from './edit-outcomes.ts'
 import { LeaseLostError, messageOf, printable, type Rejection } from './errors.ts'
@@ -16,6 +16,7 @@ import {
   appendResult,
   type CallResult,
   interruptedText,
+  leftOpen,
   logErrorWithoutHooks,
   type NormalizedResult,
   normalizeHandlerResult,
@@ -46,7 +47,7 @@ export function executeCall(
     ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
     work: () => executeUnwrapped(run, prepared, verdict, timer),
     ifWorkNeverStarted: async (error) => {
-      await closeChildAgentsOfStarted(run, call.id)
+      await answerOpenCallsOfChildren(run, call.id)
       return answerFailure(run, prepared, error, timer)
     },
   })
@@ -64,7 +65,7 @@ async function executeUnwrapped(
 ): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
   const { hooks } = run
-  if (!willRun(prepared, verdict)) await closeChildAgentsOfStarted(run, call.id)
+  if (!willRun(prepared, verdict)) await answerOpenCallsOfChildren(run, call.id)
   if (verdict.block)
     return logErrorWithoutHooks(
       run,
@@ -102,8 +103,9 @@ async function executeUnwrapped(
   }
   if (timer.cancellation.isCancelled) {
     // The tool has not run in this attempt, but child agents of an earlier attempt may have left calls open.
-    if (hasChildrenToEnd(context, timer, { error: waitCancelled })) await endChildren(run, context)
-    return answerFailure(run, prepared, waitCancelled, timer)
+    if (mayHaveChildCallsToAnswer(context, timer, { error: waitCancelledMarker }))
+      await cancelChildrenAndAnswerTheirCalls(run, context)
+    return answerFailure(run, prepared, waitCancelledMarker, timer)
   }
   let result: NormalizedResult
   try {
@@ -113,12 +115,12 @@ async function executeUnwrapped(
     const work = tool.execute(inputWithDecisions(input, verdict.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    if (hasChildrenToEnd(context, timer, { error })) await endChildren(run, context)
+    if (mayHaveChildCallsToAnswer(context, timer, { error })) await cancelChildrenAndAnswerTheirCalls(run, context)
     return answerFailure(run, prepared, error, timer, context)
   } finally {
     context.close()
   }
-  if (hasChildrenToEnd(context, timer)) await endChildren(run, context)
+  if (mayHaveChildCallsToAnswer(context, timer)) await cancelChildrenAndAnswerTheirCalls(run, context)
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
@@ -200,8 +202,8 @@ async function answerFailure(
 ): Promise<CallResult> {
   const { call, tool } = prepared
   if (error instanceof Suspended) {
-    // A session shows a suspended call only if its start is logged, and the start of a pure call usually is not. To log it twice is
-    // harmless.
+    // A session shows a suspended call only if its start is logged, and the start of a pure call usually is not. If it is logged already,
+    // logging it twice is harmless: the key stays the same, and a higher number of attempts does not matter for a call without effects.
     if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
@@ -219,7 +221,7 @@ function leaveCall(
   contextIfBegun: CallContext | undefined,
 ): MaybePromise<CallResult> {
   const { replay = 'opaque' } = tool ?? {}
-  if (!contextIfBegun || replay !== 'opaque') return suspendedResult({})
+  if (!contextIfBegun || replay !== 'opaque') return leftOpen()
   return logErrorWithoutHooks(
     run,
     call,
@@ -287,11 +289,12 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
 }
 
 /**
- * Whether `endChildren` must be called for a call that is over: its child agents may have left calls open, and nothing else answers
- * these. A child that ends, or is cancelled while it runs, answers its own calls. A suspended child does not, nor one that only an
- * earlier attempt ran; and those of a tool that threw must have stopped before its call gets a result. `failure` is what it threw.
+ * Whether `cancelChildrenAndAnswerTheirCalls` must be called for a call that is over: its child agents may have left calls open, and
+ * nothing else answers these. A child that ends, or is cancelled while it runs, answers its own calls. A suspended child does not, nor
+ * one that only an earlier attempt ran; and those of a tool that threw must have stopped before its call gets a result. `failure` is
+ * what it threw.
  */
-function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
+function mayHaveChildCallsToAnswer(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
   const { hasStartedChildren, hasSuspendedChild, attempt } = context
   if (failure?.error instanceof Suspended) return false // the children continue later
   const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
@@ -301,29 +304,29 @@ function hasChildrenToEnd(context: CallContext, timer: CallTimer, failure?: Reje
 }
 
 /** Cancels the child agents of a call that is over, and gives results to the open calls of these and of earlier attempts' child agents. */
-function endChildren(run: Run, context: CallContext): Promise<void> {
+function cancelChildrenAndAnswerTheirCalls(run: Run, context: CallContext): Promise<void> {
   context.close() // cancels the children
-  return waitForChildAgentsThenClose(run, [context.callId])
+  return waitForChildrenAndAnswerTheirCalls(run, [context.callId])
 }
 
 /**
  * Gives results to the open calls of the child agents of these calls. Needed before a call that has started gets its result without
  * running again. Skips calls that never started.
  */
-export function closeChildAgentsOfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+export function answerOpenCallsOfChildren(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? waitForChildAgentsThenClose(run, started) : undefined
+  return started.length > 0 ? waitForChildrenAndAnswerTheirCalls(run, started) : undefined
 }
 
 /** Waits until the child agents of these calls have ended, then gives results to the calls that they left open. */
-async function waitForChildAgentsThenClose(
+async function waitForChildrenAndAnswerTheirCalls(
   { session, children, cancellation }: Run,
   callIds: readonly string[],
 ): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { closeCallsInChildSessions, isChildOf } = await import('./children.ts')
+  const { answerOpenCallsInChildSessions, isChildOf } = await import('./children.ts')
   // A child that was cancelled may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
-  await closeCallsInChildSessions(session, callIds)
+  await answerOpenCallsInChildSessions(session, callIds)
 }

@@ -88,7 +88,10 @@ function block(context: GateVerdict, reason: string): void {
   context.reason = reason
 }
 
-/** If its edits were decided about one by one: blocks the call unless its tool supports that and there are as many decisions as edits. */
+/**
+ * For a call whose edits a person decided about one by one: blocks it, unless its tool supports that and there is one decision for
+ * each edit.
+ */
 function checkEditDecisions(context: GateVerdict, tool: ToolDef | undefined, { input }: ToolHookContext): void {
   if (!context.editDecisions) return
   try {
@@ -113,8 +116,8 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
 }
 
 /**
- * For a gate without handlers, which cannot approve anything: a call whose approval request is unanswered or has expired is
- * halted again. If a call was started after its request was logged, it had already passed the gate, so it is not halted.
+ * Used if no handler is registered. Nothing can then ask again or approve, so a call whose approval request is unanswered or has
+ * expired is halted again. A call that was started after its request was logged had passed the gate, so it is not halted.
  */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)

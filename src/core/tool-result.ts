@@ -31,6 +31,9 @@ export function suspendedResult({ reason }: { readonly reason?: unknown }): Call
   }
 }
 
+/** A call that this process leaves open, for the process that continues the run. The reason is never shown. */
+export const leftOpen = (): CallResult => suspendedResult({})
+
 /**
  * Asks the handlers of `tool:transform`, logs the result, then tells those of `tool:after`. For calls that ran or failed to start,
  * and for results that a gate substituted.

@@ -82,8 +82,9 @@ export interface SessionTurn extends Message {
   readonly meta?: Meta
 }
 
-/** Tokens of one model call. `input` excludes tokens of the provider's cache. `cost` is in dollars, absent if unknown. */
+/** Tokens of one model call. `cost` is in dollars, absent if unknown. */
 export interface TurnUsage {
+  /** Without the cached tokens, which `cacheRead` and `cacheCreation` count. */
   readonly input: number
   readonly output: number
   /** The part of `output` that the model spent on thinking, if the service tells it. */

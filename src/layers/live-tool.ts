@@ -1,5 +1,5 @@
 import { CallTimer, TimeLimitError } from '../core/call-timer.ts'
-import { Cancellation, waitCancelled } from '../core/cancellation.ts'
+import { Cancellation, waitCancelledMarker } from '../core/cancellation.ts'
 import type { Clock } from '../core/clock.ts'
 import { CodedError, type ErrorClass, messageOf } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
@@ -141,7 +141,7 @@ function resultOf(answer: unknown, name: string): ToolResult {
 /** An error with class, code and message, and nothing else that the tool threw. */
 function failureOf(error: unknown): unknown {
   // The pipeline handles these: a suspended call, and one that is no longer awaited.
-  if (error instanceof CodedError || error instanceof Suspended || error === waitCancelled) return error
+  if (error instanceof CodedError || error instanceof Suspended || error === waitCancelledMarker) return error
   return coded(error) ?? new CodedError('ToolTerminal/ExecutionFailed', messageOf(error))
 }
 

@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { closeCallsInAllChildSessions, closeCallsInChildSessions, isChildOf } from '../core/children.ts'
+import { answerOpenCallsInAllChildSessions, answerOpenCallsInChildSessions, isChildOf } from '../core/children.ts'
 import { SessionNotFoundError } from '../core/errors.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type {
@@ -120,7 +120,7 @@ class StoredSession extends LeasedLog implements Session {
     await this.withWriteAccess(async () => {
       if (this.log.transcript.isRunActive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await closeCallsInAllChildSessions(this)
+      await answerOpenCallsInAllChildSessions(this)
       const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
@@ -294,7 +294,7 @@ class StoredSession extends LeasedLog implements Session {
       if (this.log.transcript.isRunActive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await closeCallsInAllChildSessions(this)
+      await answerOpenCallsInAllChildSessions(this)
       if (!this.log.transcript.canRewindTo(toSeq)) await this.loadWholeLog()
       await this.log.append({ type: 'rewind', toSeq })
     })
@@ -327,7 +327,7 @@ class StoredSession extends LeasedLog implements Session {
     })
   }
 
-  protected closeCallsInChildSessions(callIds: readonly string[]): Promise<void> {
-    return closeCallsInChildSessions(this, callIds)
+  protected answerOpenCallsInChildSessions(callIds: readonly string[]): Promise<void> {
+    return answerOpenCallsInChildSessions(this, callIds)
   }
 }

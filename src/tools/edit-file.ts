@@ -54,18 +54,18 @@ export async function editFile(
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
 ): Promise<EditFileResult> {
-  // Stays empty if an earlier attempt of this call has written the file: then `changeFile` does not call the function.
-  const computed: { edits?: ComputedEdits | Refusal } = {}
+  // Set by the function that `changeFile` calls; it does not call it if an earlier attempt of this call has written the file.
+  const computed: { result?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
     const computedEdits = await computeEdits(file, path, inputs, ctx, { decisions })
-    computed.edits = computedEdits
+    computed.result = computedEdits
     if (computedEdits.type === 'refused' || computedEdits.text === file.text) return 'no change'
     const content = encodeWithinLimit(path, computedEdits)
     return computedEdits.outcomes ? { content, report: computedEdits.outcomes } : content
   })
   const { file } = changed
-  const { edits: computedEdits } = computed
+  const { result: computedEdits } = computed
   if (!computedEdits) {
     const savedOutcomes = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
     return { type: 'edited by earlier attempt', details: { file, ...savedOutcomes } }

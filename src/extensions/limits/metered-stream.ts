@@ -1,4 +1,4 @@
-import { orCancelled, waitCancelled } from '../../core/cancellation.ts'
+import { orCancelled, waitCancelledMarker } from '../../core/cancellation.ts'
 import { type AgentBudgetError, AgentProviderError } from '../../core/errors.ts'
 import type { LimitState } from '../../core/feature-hooks.ts'
 import type { EventIterator, ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
@@ -154,7 +154,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
       try {
         await orCancelled(account.change(), run.cancellation)
       } catch (error) {
-        throw error === waitCancelled ? run.cancellation.reason : error
+        throw error === waitCancelledMarker ? run.cancellation.reason : error
       }
     }
   }

@@ -21,7 +21,10 @@ export interface AnthropicOptions extends ServiceOptions {
   readonly contextManagement?: Readonly<Record<string, unknown>>
   /** The `anthropic-version` header. Default: the newest for Anthropic itself, `2023-06-01` for compatible services. */
   readonly version?: string
-  /** The OAuth endpoints that renew the access token in `access`. There is no public default. */
+  /**
+   * The authorization server that renews the access token in `access`, and your client id there. No default: public
+   * endpoints are known only for `openai` (`codexOAuth`).
+   */
   readonly oauth?: OAuthEndpoints
 }
 

@@ -284,14 +284,14 @@ function parseOrEmpty(text: string): unknown {
   }
 }
 
-/** `input_tokens` excludes cached tokens. */
+/** `input` excludes cached tokens, and so does `input_tokens` of this service. */
 function usageOf(usage: RawUsage): TurnUsage {
   const cacheRead = tokenCount(usage.cache_read_input_tokens)
   const cacheCreation = tokenCount(usage.cache_creation_input_tokens)
   const reasoning = tokenCount(usage.output_tokens_details?.thinking_tokens)
   return {
-    input: tokensOfThisModel(usage, 'input_tokens'),
-    output: tokensOfThisModel(usage, 'output_tokens'),
+    input: tokensOfAnsweringModel(usage, 'input_tokens'),
+    output: tokensOfAnsweringModel(usage, 'output_tokens'),
     ...(reasoning !== undefined && { reasoning }),
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheCreation !== undefined && { cacheCreation }),
@@ -299,16 +299,16 @@ function usageOf(usage: RawUsage): TurnUsage {
 }
 
 /**
- * The top-level counts leave out compaction, so the steps in `iterations` are summed instead. Steps of the types `message` and
- * `compaction` are of this model; other types, such as `advisor_message`, are of other models.
+ * The tokens of the model that answered. The top-level counts leave out compaction, so the steps in `iterations` are summed instead.
+ * Steps of the types `message` and `compaction` are of the requested model; other types, such as `advisor_message`, are of other
+ * models. If a fallback model answered, the top-level counts are its counts and are used as they are.
  */
-function tokensOfThisModel(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
+function tokensOfAnsweringModel(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
-  const stepsOfThisModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
-  // If a fallback model answered, the top-level counts are its counts and are used as they are.
+  const stepsOfRequestedModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
   const hasFallback = steps.some((step) => step?.type === 'fallback_message')
-  if (stepsOfThisModel.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
-  return stepsOfThisModel.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
+  if (stepsOfRequestedModel.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
+  return stepsOfRequestedModel.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
 }
 
 interface RawUsage {

@@ -104,7 +104,10 @@ function thinkingAndOutputFields(request: ModelRequest): Fields {
 
 const minThinkingBudget = 1024
 
-/** `undefined` if the service cannot express the schema; the caller checks the output in any case. */
+/**
+ * `undefined` if the service cannot express the schema. The request then has no format; extensions/structured-output.ts checks the
+ * answer in any case.
+ */
 function outputFormat(outputSchema: JsonSchema): object | undefined {
   const schema = adaptSchema(outputSchema, 'anthropic-output')
   return schema && { type: 'json_schema', schema }
@@ -132,9 +135,13 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
 function writeBlock(block: SessionContentBlock): object {
   switch (block.type) {
     case 'text': {
-      const stored = providerDataOf<{ block: object; citations: unknown }>(wireName, block)
-      if (stored.block) return stored.block
-      return { type: 'text', text: block.text, ...(stored.citations !== undefined && { citations: stored.citations }) }
+      // The decoder stores a block of a kind unknown to the log in an empty text block.
+      const { block: blockOfUnknownKind, citations } = providerDataOf<{ block: object; citations: unknown }>(
+        wireName,
+        block,
+      )
+      if (blockOfUnknownKind) return blockOfUnknownKind
+      return { type: 'text', text: block.text, ...(citations !== undefined && { citations }) }
     }
     case 'thinking':
       return writeThinkingBlock(block)

@@ -69,9 +69,10 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
  */
 function advanceIfCached(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
-  const { epoch, head, holder = id } = fence
+  const { epoch, head, holder: leasedSession = id } = fence
   const cached = rows.cached(id)
-  if (cached?.summary.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
+  if (cached?.summary.head !== head || epoch === 0 || leasedSession !== id || append.entries.length === 0)
+    return undefined
   const { key, summary } = cached
   const after = summaryAfterAppend(summary, append)
   // The condition of the UPDATE contains the epoch, so it changes no row if another process has taken the lease. The same holds
@@ -93,10 +94,10 @@ function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append)
  */
 function checkFenceAndAdvance(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
-  const { epoch, head, holder = id, parent } = fence
-  const holderRow = rows.find(holder)
-  if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
-  const row = holder === id ? holderRow : rows.findOrCreate(id)
+  const { epoch, head, holder: leasedSession = id, parent } = fence
+  const leasedRow = rows.find(leasedSession)
+  if (!leasedRow?.epoch || leasedRow.epoch !== epoch) throw leaseTakenOver(leasedSession, leasedRow)
+  const row = leasedSession === id ? leasedRow : rows.findOrCreate(id)
   const isNew = row.head === 0
   const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
   // In the first append of a fork the heads differ rightly: the fence counts the shared entries, and the row has head 0.
@@ -104,7 +105,7 @@ function checkFenceAndAdvance(database: SqlDatabase, rows: SessionRows, append: 
     if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
     const { base } = fence
     if (!isNew || base === undefined) throw headMoved(id, row.head, head)
-    throw new LeaseLostError(`Session ${id} cannot be forked: session ${base} no longer has entry ${head}`)
+    throw new LeaseLostError(`Session ${base} cannot be forked as ${id}: it no longer has entry ${head}`)
   }
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))

@@ -3,7 +3,10 @@ import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
 import { checksumOf, decodeText } from './stored-values.ts'
 
-/** A session that shares its first entries with a fork: the first `sharedCount` ones (in the row of the fork, `base_head`). */
+/**
+ * The session from which another was forked. Its first `sharedCount` entries are also the first ones of the fork, whose row has this
+ * number as `base_head`.
+ */
 export interface Base {
   readonly row: SessionRow
   readonly sharedCount: number

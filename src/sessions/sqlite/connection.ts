@@ -8,7 +8,7 @@ import { CachedStatements } from './statements.ts'
 import type { WalSync } from './wal-sync.ts'
 
 /** How long SQLite itself waits for a lock. It blocks this process meanwhile. */
-export const maxBlockMs = 20
+export const lockWaitMs = 20
 
 interface ConnectionOptions {
   readonly database: DatabaseSync
@@ -209,7 +209,7 @@ function fileIdentityAt(path: string): string | undefined {
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
   // By the real clock: the process that holds the lock does not use the clock of this store.
   const deadline = performance.now() + timeoutMs
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, maxBlockMs)) {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, lockWaitMs)) {
     try {
       return attempt()
     } catch (error) {

@@ -22,8 +22,8 @@ interface LeaseCall {
 }
 
 /**
- * Takes or renews a lease, or gives it back by a renewal with `ttlMs` 0. Requires a transaction. If another process has the lease,
- * the error is returned and thrown by the caller after the commit: throwing it here would roll back a corrected expiry.
+ * Takes or renews a lease, or gives it back by a renewal with `ttlMs` 0. Requires a transaction. If another process has the lease, its
+ * expiry may be corrected (see `busyWithExpiryCorrected`); therefore the error is returned, and the caller throws it after the commit.
  */
 export function lease(database: SqlDatabase, rows: SessionRows, call: LeaseCall): Lease | SessionBusyError {
   const { id, now, instance, request } = call
@@ -42,7 +42,9 @@ export function lease(database: SqlDatabase, rows: SessionRows, call: LeaseCall)
 function take(database: SqlDatabase, row: SessionRow, { now, instance, request: { owner, ttlMs } }: LeaseCall): number {
   insertInstance(database, instance) // a process in another container may have deleted the row of this instance
   const epoch = Number(database.statement(nextEpochSql).get()?.value)
-  database.statement(takeLeaseSql).run(epoch, encodeText(owner), now, endOf(now, ttlMs), ttlMs, instance.key, row.key)
+  database
+    .statement(takeLeaseSql)
+    .run(epoch, encodeText(owner), now, expiryOf(now, ttlMs), ttlMs, instance.key, row.key)
   if (row.leased_by !== null) deleteInstanceIfUnused(database, row.leased_by)
   return epoch
 }
@@ -52,16 +54,16 @@ const nextEpochSql = `UPDATE store SET value = value + 1 WHERE name = 'epochs' R
 // The column `opener` is `leased_by` of `SessionRow`: the store instance that has the lease.
 const takeLeaseSql = `UPDATE sessions SET epoch = ?, owner = ?, since = ?, expires = ?, ttl = ?, opener = ? WHERE key = ?`
 
-const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
+const expiryOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
 function renew(database: SqlDatabase, rows: SessionRows, { id, now, instance, request }: LeaseCall): Lease {
   const { epoch, ttlMs } = request
   const row = rows.find(id)
   if (!row || row.epoch !== epoch) throw leaseTakenOver(id, row)
   const inbox = readInbox(database, row)
-  const isEnd = ttlMs === 0
-  if (!isEnd || !dropIfUnwritten(database, row.key))
-    database.statement(renewLeaseSql).run(endOf(now, ttlMs), ttlMs, isEnd ? null : instance.key, row.key)
+  const isGivenBack = ttlMs === 0
+  if (!isGivenBack || !dropIfUnwritten(database, row.key))
+    database.statement(renewLeaseSql).run(expiryOf(now, ttlMs), ttlMs, isGivenBack ? null : instance.key, row.key)
   failpoint('sqlite.lease.beforeCommit')
   return { epoch, head: row.head, inbox }
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { messageOf, StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
-import { Connection, maxBlockMs, retryWhileBusy } from './connection.ts'
+import { Connection, lockWaitMs, retryWhileBusy } from './connection.ts'
 import { prepareDatabaseFile } from './database-file.ts'
 import { corruptError, problemOf, storeError } from './problems.ts'
 import { applicationId, migrate, schemaVersion } from './schema.ts'
@@ -48,7 +48,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
 
 function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'WAL' | 'DELETE'): OpenDatabase {
   const { DatabaseSync } = loadSqlite()
-  const timeout = Math.min(busyTimeoutMs, maxBlockMs)
+  const timeout = Math.min(busyTimeoutMs, lockWaitMs)
   const database = new DatabaseSync(path, { timeout, enableForeignKeyConstraints: true })
   try {
     database.exec(`PRAGMA trusted_schema = OFF; PRAGMA synchronous = ${synchronous}`)
@@ -58,7 +58,8 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     if (readOnlyReason) database.exec('PRAGMA query_only = ON')
     const instance = newStoreInstance()
     const onFirstWrite = (to: Connection): void => registerInstance(to, instance, ended)
-    // Where it can, a thread syncs the write-ahead log after each commit (wal-sync.ts), so that the event loop is not blocked.
+    // A thread syncs the write-ahead log after each commit (wal-sync.ts), so that the event loop is not blocked. In these cases SQLite
+    // does it, or nothing needs it:
     const doesSqliteSync =
       readOnlyReason || synchronous !== 'FULL' || journal !== 'WAL' || process.platform === 'darwin'
     const walSync = doesSqliteSync ? undefined : createWalSync(database, path)

@@ -83,7 +83,7 @@ export class SessionRows {
 
   /** Called before a session is reported as missing: an id that is damaged in one index may be intact in another. */
   #checkMissing(text: string): void {
-    for (const sql of [rootByNameSql, nestedByNameSql])
+    for (const sql of [inRootsIndexSql, inNestedIndexSql])
       if (this.#database.statement(sql).get(text))
         throw corruptError(this.#database.path, 'the index of sessions does not fit its table')
   }
@@ -91,7 +91,7 @@ export class SessionRows {
 
 const maxCached = 5000
 
-const [rootByNameSql, nestedByNameSql] = (['roots', 'nested'] as const).map(
+const [inRootsIndexSql, inNestedIndexSql] = (['roots', 'nested'] as const).map(
   (index) => `SELECT 1 FROM sessions INDEXED BY ${index}_id
     WHERE id = ? AND ${listIndexes[index].where('')} AND created IS NOT NULL`,
 ) as [string, string]

@@ -58,8 +58,8 @@ export class LeaseLiveness {
   }
 
   /**
-   * If the lease ended without being given back (its process died, or cannot be seen from here and let it expire): the id of that
-   * process, and how many leases it had. Requires a transaction.
+   * If the lease was not given back (its process died; or the process is in another container, where it cannot be seen, and the lease
+   * has expired): the id of that process, and how many leases it had. Requires a transaction.
    */
   deathOf(row: SessionRow): { readonly processId: string; readonly sessions: number } | undefined {
     if (row.leased_by === null || this.isHeld(row)) return undefined

@@ -29,13 +29,13 @@ function inboxStateOf(database: SqlDatabase, { key, has_mail }: SessionRow): Ses
 const hasAnswerSql = `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND body IS NOT NULL
   AND json_valid(body) AND body ->> 'mode' = 'answer') AS has`
 
-type Lease = Pick<SessionRow, 'parent' | 'leased_by' | 'expires'>
+type LeaseColumns = Pick<SessionRow, 'parent' | 'leased_by' | 'expires'>
 
 /** A child is written under the lease of its root. */
-function rootOf(database: SqlDatabase, row: Lease): Lease {
+function rootOf(database: SqlDatabase, row: LeaseColumns): LeaseColumns {
   let root = row
   for (let depth = 0; root.parent !== null && depth < maxDepth; depth++) {
-    const parent = database.statement<Lease>(leaseSql).get(root.parent)
+    const parent = database.statement<LeaseColumns>(leaseSql).get(root.parent)
     if (!parent) return root
     root = parent
   }

@@ -39,7 +39,7 @@ const haveSameListedValues = (a: StoredSummary, b: StoredSummary): boolean =>
   a.head > 0 && listedFields.every((field) => a[field] === b[field]) && needsAttention(a) === needsAttention(b)
 const listedFields = ['createdAt', 'status', 'isActive', 'tenant', 'kind', 'folder'] as const
 
-/** Whether the session needs attention while no process holds it, whatever its inbox has. */
+/** Whether the session needs attention, if no process holds it, even when its inbox is empty. */
 const needsAttention = (summary: StoredSummary): boolean => attentionOf(summary, 'none') !== undefined
 
 function listedValues(summary: StoredSummary): (string | number | null)[] {
@@ -48,7 +48,10 @@ function listedValues(summary: StoredSummary): (string | number | null)[] {
   return [createdAt, listedStatus(summary), Number(needsAttention(summary)), ...texts]
 }
 
-/** While a run is active, the status that a caller is shown depends on the lease too. */
+/**
+ * The value of the column `status`. While a run is active it is `active <status>`: a caller is shown <status> if a living process
+ * holds the lease, else `interrupted`.
+ */
 function listedStatus({ status, isActive }: StoredSummary): string {
   return isActive && status !== 'parked' ? activeStatus(status) : status
 }

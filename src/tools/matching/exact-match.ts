@@ -29,15 +29,15 @@ export function findExact(searched: SearchedText, old: string, options: MatchOpt
   const exact = old.includes('\r') && !options.atLineStarts ? occurrences(text, old, options) : []
   if (exact.length > 0) return matchesAt(exact, old.length)
   const lfOld = withLfEndings(old)
-  const canSearchOriginal = !text.includes('\r') || !(lfOld.includes('\n') || options.atLineStarts)
-  const triesAnyEndings = !canSearchOriginal && !options.atLineStarts
+  const needsLfText = text.includes('\r') && (lfOld.includes('\n') || options.atLineStarts)
+  const triesAnyEndings = needsLfText && !options.atLineStarts
   const matches = triesAnyEndings ? findWithAnyEndings(text, lfOld, limits(options)) : undefined
   if (matches) return matches
-  const searchText = canSearchOriginal ? text : searched.lfText()
+  const searchText = needsLfText ? searched.lfText() : text
   const found = options.atLineStarts
     ? lineOccurrences(searchText, lfOld, options)
     : occurrences(searchText, lfOld, options)
-  return canSearchOriginal ? matchesAt(found, lfOld.length) : matchesInOriginal(text, found, lfOld.length)
+  return needsLfText ? matchesInOriginal(text, found, lfOld.length) : matchesAt(found, lfOld.length)
 }
 
 function occurrences(text: string, old: string, options: MatchOptions): number[] {

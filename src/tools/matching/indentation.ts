@@ -101,6 +101,7 @@ export function laterLinesIndentation({
   const isOpening = /(?:[{([:,=?]|=>|&&|\|\|)$/.test(newLines[0]!.trimEnd())
   if (later.every((line) => line.startsWith(indent)))
     return isOpening && indentOf(second) === indent ? 'unclear' : 'as written'
+  // A line that closes an outer block stands further left than the first new line: it is not one that lacks the indentation.
   if (closesOuterBlock(newLines)) return 'as written'
   const hasUnindented = later.some((line) => indentOf(line) === '')
   // A line without indentation after a blank line is often meant to have none.

@@ -44,7 +44,7 @@ function translated(newText: string, fileCharactersFor: ReadonlyMap<string, Read
   const changes = [...fileCharactersFor].filter(([old, inFile]) => !inFile.has(old) || inFile.size > 1)
   if (changes.length === 0) return newText
   /** The file has plain characters where the model wrote typographic ones. */
-  const isAsciiInFile = changes.every(([old, inFile]) => inFile.size === 1 && inFile.has(foldLookAlikes(old)))
+  const isPlainInFile = changes.every(([old, inFile]) => inFile.size === 1 && inFile.has(foldLookAlikes(old)))
   const isOfFile = (character: string): boolean => changes.some(([, inFile]) => inFile.has(character))
   let result = ''
   for (const character of newText) {
@@ -52,8 +52,8 @@ function translated(newText: string, fileCharactersFor: ReadonlyMap<string, Read
     const only = inFile?.size === 1 ? [...inFile][0]! : undefined
     // Where the file has typographic characters, a quote in the new text is ambiguous: opening or closing? The exception is a
     // character that these lines of the file have and the old text has not: the model copied it from the file.
-    if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(inFile === undefined && isOfFile(character))) return undefined
-    result += only ?? (isAsciiInFile && !inFile ? foldLookAlikes(character) : character)
+    if (!isPlainInFile && /["'‘’“”]/.test(character) && !(inFile === undefined && isOfFile(character))) return undefined
+    result += only ?? (isPlainInFile && !inFile ? foldLookAlikes(character) : character)
   }
   return result
 }

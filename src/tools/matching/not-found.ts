@@ -21,7 +21,7 @@ export function describeNearest(searched: SearchedText, old: string, display: (p
   const numberOf = (index: number): number => numbers[index - first]!
   const span = end - first > 1 ? `lines ${numberOf(first)}-${numberOf(end - 1)}` : `line ${numberOf(first)}`
   return [
-    `The closest place is ${span}${until - from < end - first ? ', in part' : ''}:`,
+    `The closest place is ${span}${until - from < end - first ? '; some of them' : ''}:`,
     ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(display(line))}`),
     ...(different === undefined
       ? []

@@ -57,12 +57,12 @@ const maxNotedLines = 12
 
 /**
  * Replaces the only match of the old text, or all matches. Looks for, in this order:
- * 1. an exact match, in which only line endings may differ (a single match that begins inside the indentation of a line waits for
- *    step 3);
+ * 1. an exact match, in which only line endings may differ (if old_string begins with a part of the line's indentation, a single
+ *    match waits for step 3);
  * 2. unless all matches are replaced: a match that differs in whitespace or look-alike characters;
  * 3. the match that step 1 put off.
  *
- * Each step tries the old text as it is, then without line numbers that the model pasted from the output of a tool.
+ * Steps 1 and 2 try the old text as it is, then without line numbers that the model pasted from the output of a tool.
  */
 export function replaceText(text: string, edit: TextEdit, options: ReplaceOptions = {}): Replaced | NotReplaced {
   const { display = (part) => part } = options
@@ -70,18 +70,18 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   if (edit.old === edit.new) return refused('old_string and new_string are the same: there is nothing to change')
   const searched = searchedText(text)
   const stripped = variantsWithoutLineNumbers(edit)
-  const attempts: readonly Attempt[] = [edit, ...stripped]
+  const variants: readonly EditVariant[] = [edit, ...stripped]
   let insideIndentation: ExactMatches | undefined
-  for (const attempt of attempts) {
-    const found = exactMatchesOf(searched, attempt, edit.all)
+  for (const variant of variants) {
+    const found = exactMatchesOf(searched, variant, edit.all)
     if (!found) continue
     if (edit.all) return replaceExact(text, found, options)
     if (found.starts.length > 1) return refused(notUnique(text, found))
     if (!startsInsideIndentation(text, found)) return replaceOnlyMatch(searched, found, options)
     insideIndentation ??= found
   }
-  for (const attempt of edit.all ? [] : attempts) {
-    const result = replaceTolerant(searched, attempt, display)
+  for (const variant of edit.all ? [] : variants) {
+    const result = replaceTolerant(searched, variant, display)
     if (result) return result
   }
   if (insideIndentation) return replaceExact(text, insideIndentation, options)
@@ -89,25 +89,25 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
 }
 
 /** The edit as the model wrote it, or with pasted line numbers removed. */
-type Attempt = OldAndNew | StrippedEdit
+type EditVariant = OldAndNew | StrippedEdit
 
-const isStripped = (attempt: Attempt): attempt is StrippedEdit => 'firstLineNumber' in attempt
+const isStripped = (variant: EditVariant): variant is StrippedEdit => 'firstLineNumber' in variant
 
 interface ExactMatches extends Matches {
-  readonly attempt: Attempt
+  readonly variant: EditVariant
 }
 
 /** If line numbers were removed from the old text, it matches only at the beginning of a line. */
-function exactMatchesOf(searched: SearchedText, attempt: Attempt, all: boolean): ExactMatches | undefined {
-  const matches = findExact(searched, attempt.old, { all, atLineStarts: isStripped(attempt) })
+function exactMatchesOf(searched: SearchedText, variant: EditVariant, all: boolean): ExactMatches | undefined {
+  const matches = findExact(searched, variant.old, { all, atLineStarts: isStripped(variant) })
   const [first] = matches.starts
-  if (first === undefined || !lineNumberAgrees(searched.text, attempt, first)) return undefined
-  return { ...matches, attempt }
+  if (first === undefined || !lineNumberAgrees(searched.text, variant, first)) return undefined
+  return { ...matches, variant }
 }
 
 /** Whether old_string begins with whitespace that, in the file, is the end of a longer indentation. */
-const startsInsideIndentation = (text: string, { attempt, starts }: ExactMatches): boolean =>
-  /^[ \t]/.test(attempt.old) && indentBefore(text, starts[0]!) !== ''
+const startsInsideIndentation = (text: string, { variant, starts }: ExactMatches): boolean =>
+  /^[ \t]/.test(variant.old) && indentBefore(text, starts[0]!) !== ''
 
 function replaceOnlyMatch(
   searched: SearchedText,
@@ -116,7 +116,7 @@ function replaceOnlyMatch(
 ): Replaced | NotReplaced {
   const { text } = searched
   const start = found.starts[0]!
-  const otherLineIndex = otherLineWithSameIndent(searched, found.attempt, start)
+  const otherLineIndex = otherLineWithSameIndent(searched, found.variant, start)
   if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(text, start, otherLineIndex))
   return replaceExact(text, found, options)
 }
@@ -143,9 +143,9 @@ function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, sta
 }
 
 /** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
-function lineNumberAgrees(text: string, attempt: Attempt, start: number): boolean {
-  if (!isStripped(attempt) || attempt.isSurelyLineNumber) return true
-  return lineNumbersAt(text, [start])[0] === attempt.firstLineNumber
+function lineNumberAgrees(text: string, variant: EditVariant, start: number): boolean {
+  if (!isStripped(variant) || variant.isSurelyLineNumber) return true
+  return lineNumbersAt(text, [start])[0] === variant.firstLineNumber
 }
 
 const refused = (reason: string): NotReplaced => ({ type: 'refused', reason })
@@ -170,7 +170,7 @@ function replaceExact(text: string, matches: ExactMatches, options: ReplaceOptio
     return refused(
       `old_string occurs more than ${maxReplacedMatches} times, too many to replace at once; use a command instead`,
     )
-  const rewriteAt = indentedRewriter(text, matches.attempt)
+  const rewriteAt = indentedRewriter(text, matches.variant)
   const result = createTextBuilder()
   /** Where each replacement begins in the result. */
   const newStarts = new Uint32Array(count)
@@ -259,19 +259,19 @@ const nothingNewMessage = 'nothing would change: new_string is already there'
 /** Replaces a match that differs in whitespace or look-alike characters. Undefined if there is none. */
 function replaceTolerant(
   searched: SearchedText,
-  attempt: Attempt,
+  variant: EditVariant,
   display: (part: string) => string,
 ): Replaced | NotReplaced | undefined {
   const { text } = searched
-  const match = tolerantMatch(searched, attempt)
+  const match = tolerantMatch(searched, variant)
   if (!match) return undefined
   if (match.type === 'several')
     return refused(
       `old_string was not found exactly, and ${formatLineNumbers(lineNumbersAt(text, match.starts))} match except for whitespace or look-alike characters: copy the text of one of them exactly, with enough surrounding lines to make it unique`,
     )
-  if (!lineNumberAgrees(text, attempt, match.start)) return undefined
+  if (!lineNumberAgrees(text, variant, match.start)) return undefined
   if (match.type === 'unclear') return refused(unclearMatchMessage[match.what](lineNumbersAt(text, [match.start])[0]!))
-  return replaceTolerantMatch(searched, attempt, match, display)
+  return replaceTolerantMatch(searched, variant, match, display)
 }
 
 function replaceTolerantMatch(

@@ -35,9 +35,9 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
     if (line === undefined) return undefined
     text += line
     if (i === newLines.length - 1) break
-    // Kept lines keep their endings. The last new line gets the ending that, in the file, stands before the kept lines below it.
-    // Any other new line gets the ending of the matched line with the same index. Example: the match is `a\n`, `b\n`, `c\r\n`,
-    // `d`, and `x` replaces `b` and `c`: it gets the `\r\n` before `d`.
+    // A kept line keeps its ending. A new line gets the ending of the matched line with the same index. The exception is the last new
+    // line: it gets the ending that stands, in the file, directly before the kept lines below. Example: the match is `a\n`, `b\n`,
+    // `c\r\n`, `d`, and `x` replaces `b` and `c`: it gets the `\r\n` before `d`.
     const separatorIndex = i >= top && i >= bottomStart - 1 ? Math.max(i + offset, 0) : i
     const next = inFile.separators[separatorIndex] || inFile.separators.at(-1) || ending
     // An empty line between `\r` and `\n` would vanish: together they are read as one line ending.
@@ -59,8 +59,8 @@ function sharedLines(oldLines: readonly string[], newLines: readonly string[]): 
 /**
  * A new line as it is written to the file; `undefined` if it is ambiguous. `toFileIndent` converts its indentation. With
  * `toFileCharacters`, the rest of the line, compared without whitespace at its ends, is
- * - kept, if it equals a line of the match;
- * - else replaced by the file's line, if it equals the old line that matched that line;
+ * - kept, if it equals one of the matched lines of the file;
+ * - else, if it equals an old line, replaced by the line of the file that this old line matched;
  * - else converted: only the part that differs from the old line with the same index, if there are as many new lines as old ones;
  *   else all of it.
  *
@@ -87,7 +87,8 @@ function rewrittenLine(i: number, rewrite: Rewrite): string | undefined {
 
 /**
  * The beginning and the end that the new line shares with the old line are taken from the file's line; the rest is converted.
- * Converts the whole new line if the file's line does not differ from the old one, or differs in more than look-alike characters.
+ * Converts the whole new line if the file's line equals the old one, or if their characters do not stand at the same positions (one
+ * has an invisible character, or an accent composed otherwise).
  */
 function withFileCharacters(
   newLine: string,

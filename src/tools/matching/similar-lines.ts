@@ -6,7 +6,7 @@ import { isDistinctive, type SearchedText } from './searched-text.ts'
 const maxComparedLines = 200
 const maxLineLength = 2000
 /** How similar (`similarityTo`) a line must be to be a candidate. */
-const minSimilarity = 0.45
+const minHintSimilarity = 0.45
 const maxCandidates = 20
 const maxScoredLines = 12
 
@@ -52,7 +52,7 @@ function bySimilarLine(texts: readonly string[], oldLines: readonly string[]): n
   let candidates: { first: number; score: number }[] = []
   for (const [at, line] of texts.entries()) {
     const score = similarity(line)
-    if (score < minSimilarity) continue
+    if (score < minHintSimilarity) continue
     candidates.push({ first: at - longest, score })
     // Reduced now and then, to bound memory.
     if (candidates.length >= 50 * maxCandidates) candidates = best(candidates)
@@ -133,7 +133,7 @@ function piecesOf(text: string, into: Uint16Array): number {
 }
 
 /** How similar to the longest old line a line elsewhere must be to compete with the match. */
-const minLineSimilarity = 0.75
+const minCompetingSimilarity = 0.75
 
 /**
  * The index of another place in the file that the old text may mean instead of the match at line `matched`: either at least half of
@@ -165,7 +165,10 @@ export function competingLineIndex(
     const first = at - (index ?? distinctive.get(longest)!)
     if (first > matched - oldLines.length && first < matched + oldLines.length) continue
     if (index !== undefined) votes.set(first, (votes.get(first) ?? 0) + 1)
-    else if (indentOf(line) === indent && Math.max(edgeSimilarity(line), similarity?.(line) ?? 0) >= minLineSimilarity)
+    else if (
+      indentOf(line) === indent &&
+      Math.max(edgeSimilarity(line), similarity?.(line) ?? 0) >= minCompetingSimilarity
+    )
       return at
   }
   const [best] = [...votes].toSorted(([, a], [, b]) => b - a)

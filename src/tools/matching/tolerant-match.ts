@@ -25,8 +25,9 @@ export type TolerantMatch =
 const maxMatches = 6
 
 /**
- * Finds whole lines that equal the old text except for trailing whitespace, characters that look alike, or an indentation that one
- * converter explains for all lines. If there are several such matches, none is chosen: the model may have meant any of them.
+ * Finds whole lines that equal the old text except for trailing whitespace, characters that look alike, or indentation, if one
+ * conversion (such as "two spaces more", or "four spaces to a tab") turns the indentation of every old line into that of the file. If
+ * there are several such matches, none is chosen: the model may have meant any of them.
  */
 export function tolerantMatch(searched: SearchedText, edit: OldAndNew): TolerantMatch | undefined {
   const trimmed = withoutSharedBreaks({ old: withLfEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
@@ -69,6 +70,7 @@ export function tolerantMatch(searched: SearchedText, edit: OldAndNew): Tolerant
       how: describe(differs, basis),
       differsInIndentation: differs.indentation,
     }
+  // Without the characters converted: if it still fails, the indentation is what is ambiguous.
   return { type: 'unclear', start, what: rewriteLines(rewrite) === undefined ? 'indentation' : 'characters' }
 }
 
@@ -122,19 +124,19 @@ const isBreakOrBom = (character: string | undefined): boolean => character === '
  * search. A single match counts only if the file has these blank lines there too. Several matches are not checked for them: none of
  * them is chosen anyway.
  */
-function findLines(fileLines: readonly string[], oldLines: readonly string[]): number[] {
+function findLines(allLines: readonly string[], oldLines: readonly string[]): number[] {
   const firstFilled = oldLines.findIndex((line) => line !== '')
   const lastFilled = oldLines.findLastIndex((line) => line !== '')
   const ids = new Map<string, number>()
   for (const line of oldLines) ids.set(line, ids.get(line) ?? ids.size)
   const found = sequencesIn(
-    Int32Array.from(fileLines, (line) => ids.get(line) ?? -1),
+    Int32Array.from(allLines, (line) => ids.get(line) ?? -1),
     oldLines.slice(firstFilled, lastFilled + 1).map((line) => ids.get(line)!),
     { overlapping: true, max: maxMatches },
   )
   if (found.length !== 1) return found
   const first = found[0]! - firstFilled
-  return oldLines.every((line, i) => line === fileLines[first + i]) ? [first] : []
+  return oldLines.every((line, i) => line === allLines[first + i]) ? [first] : []
 }
 
 /** The match as it is in the file. If the old text ends with a line break, the empty string after it is no line of the file. */
