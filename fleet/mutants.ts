@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     part: 'pauses',
-    size: 0.1,
+    size: 0.3, // a worker that comes back often notices that its lease is lost before it writes
   },
   {
     name: 'reconciler off',
