@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     part: 'poison',
-    size: 0.4, // with fewer poisoned sessions, too few others die with them three times
+    size: 1, // with fewer poisoned sessions, too few others die with them three times
   },
   {
     name: 'tenant limit ignored',
