@@ -17,7 +17,7 @@ test.each([
   ['CONNECTION_ENDED', 'unavailable'],
   ['NO_ANSWER', 'unavailable'],
   ['22P02', 'unavailable'],
-])('%s is %s, at once', (code, meant) => {
+])('the code %s means %s, at once', (code, meant) => {
   const error = storeErrorOf(failure(code), [])
   expect(error).toBeInstanceOf(StoreError)
   expect(error).toMatchObject({ code: meant, message: expect.stringContaining('it went wrong; ') })
