@@ -19,8 +19,7 @@ interface LoopEnd {
 export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
   if (run.result.isDone) return completed(run) // an extension has set the result while the run started
-  const isAnswerDue = transcript.turns.length > 0 && !transcript.isAnswered
-  if (isAnswerDue) await deliverBeforeFirstReply(run)
+  if (transcript.turns.length > 0 && !transcript.isAnswered) await deliverBeforeFirstReply(run)
   else if (!(await prepareNextStep(run, noStep))) return completed(run)
   let step: StepOutcome
   do {
@@ -61,7 +60,6 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   const turn = run.log.transcript.turnWithOpenCalls ?? (await askModel(run))
   const turnId = turn.id
   if (!run.log.transcript.turnWithOpenCalls) return { turnId, isModelDone: true }
-
   const suspendReason = await runToolBatch(run, turn)
   if (suspendReason !== undefined) return { turnId, isModelDone: false, suspendReason }
 
@@ -74,19 +72,21 @@ async function takeStep(run: Run): Promise<StepOutcome> {
 
 /** Delivers steering or, if the model is done, a follow-up, with notes of extensions. Returns whether the loop goes on. */
 async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
-  // A message may still be on its way into the log. Its sender may rely on the delivery, so the run must not end without the message.
+  // A message may still be on its way into the log. Its sender may rely on the delivery, so the run must not end without it.
   if (isModelDone) await run.log.flushed()
   let messages = run.inbox.nextAfterStep({ isModelDone })
   const stop = isModelDone && messages.length === 0
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // The handlers may have taken time. If the run would end here, the inbox is read again, new messages included. Else messages that were withdrawn meanwhile are dropped, and new ones wait for the next step.
+  // The inbox may have changed while the handlers ran. A new message keeps the run from ending; otherwise it waits for the next step.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
-  if (messages.length === 0 && notes.length === 0) return !next.stop
-  // At the turn limit no request follows: messages stay in the inbox for the next run; notes would be out of date by then and are dropped. Returns true all the same: the loop then finds the limit and ends with `max_turns`.
+  // If the message for which the run would have gone on was withdrawn, the handlers are asked again, without it.
+  if (messages.length === 0 && notes.length === 0)
+    return isModelDone && !stop && !next.stop ? prepareNextStep(run, { turnId, isModelDone }) : !next.stop
+  // At the turn limit messages wait for the next run, and notes, which would be out of date by then, are dropped.
   if (!isAtTurnLimit(run)) await deliverInbox(run, messages, notes)
   return true
 }

@@ -37,20 +37,28 @@ test('WB13 a message whose turn is being written is not taken back', async () =>
   expect(await taken).toBe(false)
 })
 
-test('WB13 a message that is taken back while extensions are asked about the next turn is not delivered', async () => {
+test('WB13 a message that is taken back while extensions are asked about the next turn is not delivered, and the model is not asked for it', async () => {
   const session = await createSession({ store: createMemoryStore() })
-  const agent = createAgent({ provider: scripted('One.', 'Two.'), session })
-  let isSent = false
+  const provider = scripted('One.', 'Two.')
+  const agent = createAgent({ provider, session })
   agent.hooks.hook('turn:after', async () => {
-    if (isSent) return
-    isSent = true
     await session.send({ clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Then.' }] })
   })
+  const asked: boolean[] = []
   const taken: boolean[] = []
-  agent.hooks.hook('turn:next', async () => void taken.push(await session.takeBack('k')))
-  await agent.run({ prompt: 'Go.' })
-  expect(taken[0]).toBe(true)
-  expect(session.turns.map((turn) => textOf(turn))).not.toContain('Then.')
+  agent.hooks.hook('turn:next', async ({ stop }) => {
+    asked.push(stop)
+    taken.push(await session.takeBack('k'))
+  })
+  const { text } = await agent.run({ prompt: 'Go.' })
+  // The handlers are asked again: without the message, the run ends.
+  expect({ text, asked, taken, requests: provider.requests.length }).toEqual({
+    text: 'One.',
+    asked: [false, true],
+    taken: [true, false],
+    requests: 1,
+  })
+  expect(session.turns.map((turn) => textOf(turn))).toEqual(['Go.', 'One.'])
   await agent.destroy()
 })
 
