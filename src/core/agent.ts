@@ -200,7 +200,7 @@ function childPartsOf(
 async function resetLog(log: Log, session: Session | undefined, hooks: Hooks<HookContexts>): Promise<void> {
   if (session) await session.open()
   try {
-    if (session) await (await import('./children.ts')).answerOpenCallsInAllChildSessions(session)
+    if (session) await (await import('./children.ts')).closeCallsInAllChildSessions(session)
     const undelivered = undeliveredOf(log)
     await log.append({ type: 'rewind', toSeq: 0 })
     for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })

@@ -143,21 +143,21 @@ function bubble(
  * died, or they were suspended) and are now answered without running again: nothing would continue their children.
  * The children's calls are answered first, so that a crash in between leaves no call without an answer.
  */
-export async function answerOpenCallsInChildSessions(session: Session, callIds: readonly string[]): Promise<void> {
+export async function closeCallsInChildSessions(session: Session, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return
   for (const name of await session.childrenOf(...callIds)) {
     const child = await session.child(name) // repairs what a crashed process left in the child
     const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
-    await answerOpenCallsInAllChildSessions(child)
+    await closeCallsInAllChildSessions(child)
     if (open.length > 0) await child.log.appendAll(open)
   }
 }
 
-/** `answerOpenCallsInChildSessions` for all open calls of a session. */
-export function answerOpenCallsInAllChildSessions(session: Session): Promise<void> {
+/** `closeCallsInChildSessions` for all open calls of a session. */
+export function closeCallsInAllChildSessions(session: Session): Promise<void> {
   const { transcript } = session.log
   const begun = transcript.openCalls.filter(({ id }) => transcript.lastStartOf(id))
-  return answerOpenCallsInChildSessions(
+  return closeCallsInChildSessions(
     session,
     begun.map(({ id }) => id),
   )

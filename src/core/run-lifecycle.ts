@@ -17,8 +17,8 @@ import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { answerOpenCallsOfChildren } from './tool-call.ts'
-import { abortedResult, syntheticResult } from './tool-result.ts'
+import { closeCallsOfChildren } from './tool-call.ts'
+import { abortedResult, skippedResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
@@ -72,8 +72,8 @@ async function executePrepared(
   run.progress.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    if (bookkeeping.isLoggingStarted && answersOpenCalls({ status, stopReason }))
-      await answerOpenCallsOfChildren(run, ...log.transcript.openCalls.map(({ id }) => id))
+    if (bookkeeping.isLoggingStarted && shouldCloseOpenCalls({ status, stopReason }))
+      await closeCallsOfChildren(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (bookkeeping.isLoggingStarted)
       await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
@@ -220,8 +220,8 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   bookkeeping.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await answerOpenCallsOfChildren(run, ...open)
-    for (const id of open) entries.push(syntheticResult(id, 'skipped'))
+    await closeCallsOfChildren(run, ...open)
+    for (const id of open) entries.push(skippedResult(transcript, id))
     // Read the inbox only now, with no `await` before the append below: during an await a message could be withdrawn.
     waiting = run.inbox.fromEarlierRuns()
     if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
@@ -245,15 +245,15 @@ async function resolveSystemPrompt(run: Run): Promise<void> {
   run.system.set('run', printable(before.system))
 }
 
-/** Whether the open calls of the run are answered at its end, rather than left for the next run. */
-const answersOpenCalls = ({ status, stopReason }: Outcome): boolean =>
+/** Whether the open calls of the run get results at its end, rather than stay open for the next run. */
+const shouldCloseOpenCalls = ({ status, stopReason }: Outcome): boolean =>
   status === 'aborted' || (status === 'completed' && stopReason === 'budget')
 
 function lastEntries(run: Run, outcome: Outcome, { cancelledAtSeq }: RunBookkeeping): EntryBody[] {
   const { log, id: runId } = run
   const { status, stopReason: stop, failure } = outcome
   const output = asJson(run.result.output)
-  const open = answersOpenCalls(outcome) ? log.transcript.openCalls : []
+  const open = shouldCloseOpenCalls(outcome) ? log.transcript.openCalls : []
   const why = status === 'completed' ? budgetUsedUpText : undefined
   const results = open.map((call) => abortedResult(log.transcript, call.id, why))
   const end: EntryBody = {

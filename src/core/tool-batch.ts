@@ -3,18 +3,18 @@ import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { answerOpenCallsOfChildren, executeCall, SiblingFailed } from './tool-call.ts'
+import { closeCallsOfChildren, executeCall, SiblingFailed } from './tool-call.ts'
 import { type GateVerdict, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
+  abortedText,
   type CallResult,
-  interruptedText,
   leftOpen,
   logErrorWithoutHooks,
-  runStoppedText,
+  skippedText,
   suspendedResult,
-  syntheticText,
 } from './tool-result.ts'
+import type { Transcript } from './transcript.ts'
 import type { SessionTurn } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
@@ -35,7 +35,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   // Calls are still open here only if the run was cancelled. They get results even if a gate or a tool asked to suspend the run: a
   // cancelled run is not suspended.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await answerOpenCallsOfChildren(run, ...open)
+  await closeCallsOfChildren(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -73,9 +73,9 @@ function refreshCounts({ hooks, tools }: Run): void {
 }
 
 function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
-  const gateOrNoStart = noStartReason(run) ?? gateCall(run, prepared)
-  if (!(gateOrNoStart instanceof Promise)) return runAfterGate(run, prepared, gateOrNoStart, run.callTimer)
-  return gateOrNoStart.then((result) => runAfterGate(run, prepared, result, run.callTimer))
+  const gated = noStartReason(run) ?? gateCall(run, prepared)
+  if (!(gated instanceof Promise)) return runAfterGate(run, prepared, gated ?? aborted, run.callTimer)
+  return gated.then((verdict) => runAfterGate(run, prepared, verdict ?? aborted, run.callTimer))
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
@@ -83,12 +83,12 @@ async function runWave(
   run: Run,
   calls: readonly PreparedCall[],
 ): Promise<{ readonly suspendReason?: string | undefined }> {
-  const gatedCalls: [PreparedCall, GateOrNoStart][] = []
+  const gatedCalls: [PreparedCall, GateVerdict | NoStart][] = []
   for (const call of calls) {
-    const gateOrNoStart = noStartReason(run) ?? (await gateCall(run, call))
-    const halt = haltOf(gateOrNoStart)
+    const gated = noStartReason(run) ?? (await gateCall(run, call)) ?? aborted
+    const halt = haltOf(gated)
     if (halt) return suspendedResult(halt)
-    gatedCalls.push([call, gateOrNoStart])
+    gatedCalls.push([call, gated])
   }
 
   const cancellation = new Cancellation(run.cancellation)
@@ -97,8 +97,8 @@ async function runWave(
   const work = async (): Promise<void> => {
     const timer = new CallTimer(run.clock, cancellation)
     try {
-      for (const [prepared, gateOrNoStart] of remainingCalls) {
-        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gateOrNoStart, timer)
+      for (const [prepared, gated] of remainingCalls) {
+        const { hasFailed, suspendReason } = await runAfterGate(run, prepared, gated, timer)
         outcome.suspendReason ??= suspendReason
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
@@ -127,44 +127,43 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 }
 
 /**
- * Runs a call after its gate. Does not run it if the gate halted it, or if there is a reason not to start it, whether that arose before
- * or after the gate was asked.
+ * Runs a call after its gate, unless the gate halted it, or there is a reason not to start it. `gated` is the verdict of the gate, or why
+ * the gate was not asked. In the second case the call does not run even if that reason is gone by now (steering was withdrawn),
+ * because no gate has allowed it.
  */
 function runAfterGate(
   run: Run,
   prepared: PreparedCall,
-  gateOrNoStart: GateOrNoStart,
+  gated: GateVerdict | NoStart,
   timer: CallTimer,
 ): MaybePromise<CallResult> {
-  const halt = haltOf(gateOrNoStart)
+  const halt = haltOf(gated)
   if (halt) return suspendedResult(halt)
   if (isLeaving(run)) return leftOpen()
   const noStart = noStartReason(run) ?? siblingFailure(timer)
   if (noStart) return answerWithoutRunning(run, prepared, noStart)
-  // Here it is the gate's decision or `skipped`: when the gate would have been asked, steering was waiting, which was withdrawn since.
-  // The call must not run without a decision. `aborted` and `undefined` mean a cancelled run, which `noStartReason` found above.
-  if (!gateOrNoStart || isNoStart(gateOrNoStart)) return answerWithoutRunning(run, prepared, gateOrNoStart ?? aborted)
-  return executeCall(run, prepared, gateOrNoStart, timer)
+  return gated instanceof NoStart
+    ? answerWithoutRunning(run, prepared, gated)
+    : executeCall(run, prepared, gated, timer)
 }
-
-/** The decision of the gate, or why the gate was not asked; `undefined` if the run was cancelled before the gate decided. */
-type GateOrNoStart = GateVerdict | NoStart | undefined
-
-const isNoStart = (gateOrNoStart: GateOrNoStart): gateOrNoStart is NoStart =>
-  gateOrNoStart === aborted || gateOrNoStart === skipped
 
 /** The halt of the gate, unless another handler blocked the call. */
-const haltOf = (gateOrNoStart: GateOrNoStart): GateVerdict['halt'] =>
-  !gateOrNoStart || isNoStart(gateOrNoStart) || gateOrNoStart.block ? undefined : gateOrNoStart.halt
+const haltOf = (gated: GateVerdict | NoStart): GateVerdict['halt'] =>
+  gated instanceof NoStart || gated.block ? undefined : gated.halt
 
-/** Why a call does not start, and its result. */
-interface NoStart {
+/** Why a call does not start. */
+class NoStart {
   readonly outcome: 'aborted' | 'skipped' | 'cancelled'
-  readonly text: string
+  readonly textOf: (transcript: Transcript, callId: string) => string
+
+  constructor(outcome: NoStart['outcome'], textOf: NoStart['textOf']) {
+    this.outcome = outcome
+    this.textOf = textOf
+  }
 }
 
-const aborted: NoStart = { outcome: 'aborted', text: syntheticText.aborted }
-const skipped: NoStart = { outcome: 'skipped', text: syntheticText.skipped }
+const aborted = new NoStart('aborted', abortedText)
+const skipped = new NoStart('skipped', skippedText)
 
 /** The reason not to start any call, if there is one: the run was cancelled, or the user sent a message. */
 function noStartReason(run: Run): NoStart | undefined {
@@ -174,17 +173,16 @@ function noStartReason(run: Run): NoStart | undefined {
 
 /** A failed call cancels the calls beside it: the timers of a wave share one cancellation. */
 function siblingFailure({ cancellation: { reason } }: CallTimer): NoStart | undefined {
-  return reason instanceof SiblingFailed ? { outcome: 'cancelled', text: reason.message } : undefined
+  return reason instanceof SiblingFailed ? new NoStart('cancelled', () => reason.message) : undefined
 }
 
 /** Answers a call without running it. The call may have begun in an earlier run. */
 function answerWithoutRunning(run: Run, { call }: PreparedCall, noStart: NoStart): MaybePromise<CallResult> {
+  const text = noStart.textOf(run.log.transcript, call.id)
   const { outcome } = noStart
-  const start = run.log.transcript.lastStartOf(call.id)
-  const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : noStart.text
-  const childCallsAnswered = answerOpenCallsOfChildren(run, call.id)
-  if (!childCallsAnswered) return logErrorWithoutHooks(run, call, text, outcome)
-  return childCallsAnswered.then(() => logErrorWithoutHooks(run, call, text, outcome))
+  const childCallsClosed = closeCallsOfChildren(run, call.id)
+  if (!childCallsClosed) return logErrorWithoutHooks(run, call, text, outcome)
+  return childCallsClosed.then(() => logErrorWithoutHooks(run, call, text, outcome))
 }
 
 /** Ends the run if the model repeatedly writes unreadable arguments, although each result tells the model what is wrong. */

@@ -2,7 +2,7 @@ import { CallTimer, TimeLimitError } from './call-timer.ts'
 import { isLeaving, isThenable, waitCancelledMarker } from './cancellation.ts'
 import { InvalidInput, Parsed } from './define-tool.ts'
 import { type EditDecision, withEditDecisions } from './edit-outcomes.ts'
-import { LeaseLostError, messageOf, printable, type Rejection } from './errors.ts'
+import { LeaseLostError, messageOf, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
@@ -15,6 +15,7 @@ import type { ToolHookContext } from './tool-hooks.ts'
 import {
   appendResult,
   type CallResult,
+  didNotRunText,
   interruptedText,
   leftOpen,
   logErrorWithoutHooks,
@@ -25,7 +26,6 @@ import {
   runResultHooksAndLog,
   runStoppedText,
   suspendedResult,
-  syntheticText,
 } from './tool-result.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
@@ -46,45 +46,50 @@ export function executeCall(
     kind: 'tool',
     ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
     work: () => executeUnwrapped(run, prepared, verdict, timer),
-    ifWorkNeverStarted: async (error) => {
-      await answerOpenCallsOfChildren(run, call.id)
-      return answerFailure(run, prepared, error, timer)
-    },
+    ifWorkNeverStarted: (error) => answerFailure(run, prepared, error, timer),
   })
 }
 
-const willRun = (prepared: PreparedCall, verdict: GateVerdict): prepared is PreparedCall & { tool: ToolDef } =>
+type RunnableCall = PreparedCall & { readonly tool: ToolDef }
+
+const willRun = (prepared: PreparedCall, verdict: GateVerdict): prepared is RunnableCall =>
   !verdict.block && verdict.result === undefined && prepared.tool !== undefined && prepared.validation.valid
 
-/** Applies the decision of the gate, runs the tool and logs the result. */
-async function executeUnwrapped(
+function executeUnwrapped(
   run: Run,
   prepared: PreparedCall,
   verdict: GateVerdict,
   timer: CallTimer,
 ): Promise<CallResult> {
+  return willRun(prepared, verdict) ? runTool(run, prepared, verdict, timer) : answerWithoutTool(run, prepared, verdict)
+}
+
+/** Logs the result of a call whose tool does not run: the gate blocked it or gave a result, or the model wrote an invalid call. */
+async function answerWithoutTool(run: Run, prepared: PreparedCall, verdict: GateVerdict): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
-  const { hooks } = run
-  if (!willRun(prepared, verdict)) await answerOpenCallsOfChildren(run, call.id)
-  if (verdict.block)
-    return logErrorWithoutHooks(
-      run,
-      call,
-      `Blocked: ${printable(verdict.reason) || 'this call is not allowed'}`,
-      'blocked',
-    )
+  await closeCallsOfChildren(run, call.id)
+  if (verdict.block) {
+    const reason = printable(verdict.reason) || 'this call is not allowed'
+    return logErrorWithoutHooks(run, call, `Blocked: ${reason}`, 'blocked')
+  }
   if (verdict.result !== undefined)
     return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(verdict.result), 'substituted')
-  if (!tool) return answerUnknownTool(run, prepared)
-  if (!validation.valid) return answerInvalid(run, prepared, validation.error)
-  const coercions = validation.coercions && { coercions: validation.coercions }
+  return tool && !validation.valid ? answerInvalid(run, prepared, validation.error) : answerUnknownTool(run, prepared)
+}
+
+/** Logs the start of a call, runs its tool and logs the result. */
+async function runTool(run: Run, prepared: RunnableCall, verdict: GateVerdict, timer: CallTimer): Promise<CallResult> {
+  const { call, tool, validation, callInfo } = prepared
+  const { hooks } = run
+  const coercions = validation.valid && validation.coercions && { coercions: validation.coercions }
   if (coercions) await hooks.tell('validation:coerce', { ...callInfo, ...coercions })
 
   const start = nextStart(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
   // The start is logged before the tool can have effects. A pure call has no effects: its start is logged only if the gate gave a
   // `beforeTool`. In that function an authority marks a person's approval as used, which must not happen before the start is logged.
-  const logging = (replay !== 'pure' || verdict.beforeTool) && logCallStart(run, call, tool, start)
+  const isStartLogged = replay !== 'pure' || verdict.beforeTool !== undefined
+  const logging = isStartLogged ? logCallStart(run, call, tool, start) : undefined
   if (logging) await logging
   try {
     await verdict.beforeTool?.()
@@ -102,9 +107,7 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    // The tool has not run in this attempt, but child agents of an earlier attempt may have left calls open.
-    if (mayHaveChildCallsToAnswer(context, timer, { error: waitCancelledMarker }))
-      await cancelChildrenAndAnswerTheirCalls(run, context)
+    context.close()
     return answerFailure(run, prepared, waitCancelledMarker, timer)
   }
   let result: NormalizedResult
@@ -115,12 +118,11 @@ async function executeUnwrapped(
     const work = tool.execute(inputWithDecisions(input, verdict.editDecisions) as typeof callInfo.input, context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    if (mayHaveChildCallsToAnswer(context, timer, { error })) await cancelChildrenAndAnswerTheirCalls(run, context)
-    return answerFailure(run, prepared, error, timer, context)
-  } finally {
     context.close()
+    return answerFailure(run, prepared, error, timer, context)
   }
-  if (mayHaveChildCallsToAnswer(context, timer)) await cancelChildrenAndAnswerTheirCalls(run, context)
+  context.close()
+  if (context.hasSuspendedChild || context.attempt > 1) await closeCallsAfterChildren(run, [call.id])
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
@@ -189,9 +191,9 @@ async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Pr
 }
 
 /**
- * Turns an error into the result of the call. A suspended call stays open. If the run is being left, `leaveCall` decides. A
- * cancelled call is answered as aborted or cancelled. Any other error becomes an error result for the model. `contextIfBegun`
- * is the context that the tool got, if the tool has begun.
+ * Turns an error into the result of the call: an error result for the model or, if the call was cancelled, a result that says so. A call
+ * that was suspended stays open, and so does one that the next process may repeat, if this process leaves the run. `contextIfBegun` is
+ * the context that the tool got, if the tool has begun.
  */
 async function answerFailure(
   run: Run,
@@ -201,33 +203,33 @@ async function answerFailure(
   contextIfBegun?: CallContext,
 ): Promise<CallResult> {
   const { call, tool } = prepared
+  const { replay = 'opaque' } = tool ?? {}
   if (error instanceof Suspended) {
     // A session shows a suspended call only if its start is logged, and the start of a pure call usually is not. If it is logged already,
     // logging it twice is harmless: the key stays the same, and a higher number of attempts does not matter for a call without effects.
     if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
-  if (error instanceof InvalidInput) return answerInvalid(run, prepared, error.message)
-  if (error instanceof TimeLimitError) return answerError(run, prepared, error, 'timeout')
-  if (isLeaving(run)) return leaveCall(run, prepared, contextIfBegun)
-  if (timer.cancellation.isCancelled) return answerCancelled(run, prepared, timer, contextIfBegun)
+  const isInvalid = error instanceof InvalidInput
+  const isTimeout = error instanceof TimeLimitError
+  const isLeft = isLeaving(run) && !isInvalid && !isTimeout
+  if (isLeft && !(contextIfBegun && replay === 'opaque')) return leftOpen()
+  const isCancelled = !isLeft && (isTimeout || timer.cancellation.isCancelled)
+  if (!contextIfBegun) await closeCallsOfChildren(run, call.id)
+  else {
+    const { attempt, hasStartedChildren, hasSuspendedChild } = contextIfBegun
+    // Those of a cancelled call are cancelled too, and close their own calls.
+    const mustCloseRunning = hasStartedChildren && !isCancelled
+    if (attempt > 1 || hasSuspendedChild || mustCloseRunning) await closeCallsAfterChildren(run, [call.id])
+  }
+  if (isInvalid) return answerInvalid(run, prepared, error.message)
+  if (isTimeout) return answerError(run, prepared, error, 'timeout')
+  if (isLeft) {
+    const text = interruptedText(processLeftText, { replay }, contextIfBegun?.outputSoFar)
+    return logErrorWithoutHooks(run, call, text, 'unknown')
+  }
+  if (isCancelled) return answerCancelled(run, prepared, timer, contextIfBegun)
   return answerError(run, prepared, error, 'error')
-}
-
-/** A call that the next process cannot repeat gets a result; any other stays open and runs again there. */
-function leaveCall(
-  run: Run,
-  { call, tool }: PreparedCall,
-  contextIfBegun: CallContext | undefined,
-): MaybePromise<CallResult> {
-  const { replay = 'opaque' } = tool ?? {}
-  if (!contextIfBegun || replay !== 'opaque') return leftOpen()
-  return logErrorWithoutHooks(
-    run,
-    call,
-    interruptedText(processLeftText, { replay }, contextIfBegun.outputSoFar),
-    'unknown',
-  )
 }
 
 /** The result of a call that was stopped by the end of its run or by the failure of a call beside it. */
@@ -238,9 +240,8 @@ function answerCancelled(
   contextIfBegun: CallContext | undefined,
 ): MaybePromise<CallResult> {
   const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
-  const [why, textIfNotBegun] = hasSiblingFailed
-    ? [reason.message, reason.message]
-    : [runStoppedText, syntheticText.aborted]
+  const why = hasSiblingFailed ? reason.message : runStoppedText
+  const textIfNotBegun = hasSiblingFailed ? why : didNotRunText(why)
   const text = contextIfBegun ? interruptedText(why, tool ?? {}, contextIfBegun.outputSoFar) : textIfNotBegun
   return logErrorWithoutHooks(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
 }
@@ -276,9 +277,9 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
-    return logErrorWithoutHooks(run, call, syntheticText.interrupted, 'unknown')
+    return logErrorWithoutHooks(run, call, interruptedText(processLeftText, {}), 'unknown')
   const verdict = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
-  if (!verdict) return { output: syntheticText.aborted, isError: true }
+  if (!verdict) return { output: didNotRunText(runStoppedText), isError: true }
   if (verdict.halt && !verdict.block) return suspendedResult(verdict.halt)
   const timer = new CallTimer(run.clock, context.nestedCancellation)
   try {
@@ -289,44 +290,27 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
 }
 
 /**
- * Whether `cancelChildrenAndAnswerTheirCalls` must be called for a call that is over: its child agents may have left calls open, and
- * nothing else answers these. A child that ends, or is cancelled while it runs, answers its own calls. A suspended child does not, nor
- * one that only an earlier attempt ran; and those of a tool that threw must have stopped before its call gets a result. `failure` is
- * what it threw.
+ * Closes the open calls of the child agents of these calls, as `closeCallsAfterChildren` does. For calls that may never have started:
+ * those are skipped.
  */
-function mayHaveChildCallsToAnswer(context: CallContext, timer: CallTimer, failure?: Rejection): boolean {
-  const { hasStartedChildren, hasSuspendedChild, attempt } = context
-  if (failure?.error instanceof Suspended) return false // the children continue later
-  const isCancelled = failure?.error instanceof TimeLimitError || timer.cancellation.isCancelled
-  if (attempt > 1) return true // an earlier attempt may have started children that this attempt did not continue
-  if (hasStartedChildren && isCancelled && !hasSuspendedChild) return false // they are cancelled too, and answer their own calls
-  return failure ? hasStartedChildren : hasSuspendedChild
-}
-
-/** Cancels the child agents of a call that is over, and gives results to the open calls of these and of earlier attempts' child agents. */
-function cancelChildrenAndAnswerTheirCalls(run: Run, context: CallContext): Promise<void> {
-  context.close() // cancels the children
-  return waitForChildrenAndAnswerTheirCalls(run, [context.callId])
+export function closeCallsOfChildren(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+  const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
+  return started.length > 0 ? closeCallsAfterChildren(run, started) : undefined
 }
 
 /**
- * Gives results to the open calls of the child agents of these calls. Needed before a call that has started gets its result without
- * running again. Skips calls that never started.
+ * Waits until the child agents of these calls have ended, then gives a result to each call that they left open. Needed before a call
+ * gets its result if nothing else would do that. A child agent that ends, or is cancelled while it runs, closes its own calls. One that
+ * was suspended or left does not, nor does one that only an earlier attempt of the call ran.
  */
-export function answerOpenCallsOfChildren(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
-  const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? waitForChildrenAndAnswerTheirCalls(run, started) : undefined
-}
-
-/** Waits until the child agents of these calls have ended, then gives results to the calls that they left open. */
-async function waitForChildrenAndAnswerTheirCalls(
+async function closeCallsAfterChildren(
   { session, children, cancellation }: Run,
   callIds: readonly string[],
 ): Promise<void> {
-  if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { answerOpenCallsInChildSessions, isChildOf } = await import('./children.ts')
-  // A child that was cancelled may still be writing to its session.
+  if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns the child agents now
+  const { closeCallsInChildSessions, isChildOf } = await import('./children.ts')
+  // A child agent that was cancelled may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
-  await answerOpenCallsInChildSessions(session, callIds)
+  await closeCallsInChildSessions(session, callIds)
 }

@@ -10,8 +10,13 @@ import type { Approval, Halt, ToolHookContext } from './tool-hooks.ts'
 import { copyJson, type ToolCallBlock, textOf } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
-/** The context of `tool:gate` after all handlers were asked. */
-export type GateVerdict = HookContexts['tool:gate']
+type GateContext = HookContexts['tool:gate']
+
+/** The decision of the handlers of `tool:gate`: their context after all were asked. */
+export type GateVerdict = Pick<
+  GateContext,
+  'block' | 'reason' | 'result' | 'halt' | 'editDecisions' | 'confinement' | 'beforeTool' | 'beforeCommands'
+>
 
 /**
  * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is counted at
@@ -30,7 +35,7 @@ export function gateCall(
   return passedGate
 }
 
-const passedGate = Object.freeze({ block: false }) as GateVerdict
+const passedGate: GateVerdict = Object.freeze({ block: false, reason: '' })
 
 /**
  * Asks the handlers, or, if there are none, goes by what the log has about an approval. Then logs an approval request for a
@@ -66,7 +71,7 @@ function gateContext(
   run: Run,
   { tool, callInfo, validation }: PreparedCall,
   approval: Approval | undefined,
-): GateVerdict {
+): GateContext {
   const facts = {
     ...callInfo,
     tool,
@@ -75,7 +80,7 @@ function gateContext(
     rejected: validation.valid ? undefined : validation.error,
     ...(approval && { approval }),
   }
-  const context: GateVerdict = { ...facts, block: false, reason: '' }
+  const context: GateContext = { ...facts, block: false, reason: '' }
   // Read-only, so that no handler can change what the next one sees.
   for (const field in facts) Object.defineProperty(context, field, { writable: false, configurable: false })
   if (approval?.decision === 'deny') block(context, denialReason(approval))
@@ -83,7 +88,7 @@ function gateContext(
   return context
 }
 
-function block(context: GateVerdict, reason: string): void {
+function block(context: GateContext, reason: string): void {
   context.block = true
   context.reason = reason
 }
@@ -92,7 +97,7 @@ function block(context: GateVerdict, reason: string): void {
  * For a call whose edits a person decided about one by one: blocks it, unless its tool supports that and there is one decision for
  * each edit.
  */
-function checkEditDecisions(context: GateVerdict, tool: ToolDef | undefined, { input }: ToolHookContext): void {
+function checkEditDecisions(context: GateContext, tool: ToolDef | undefined, { input }: ToolHookContext): void {
   if (!context.editDecisions) return
   try {
     context.editDecisions = readEditDecisions(context.editDecisions, countEdits(tool, input))
@@ -138,18 +143,18 @@ export async function requestApproval(
   { log }: Run,
   { callId, name, input, parentCallId }: Pick<ToolHookContext, 'callId' | 'name' | 'input' | 'parentCallId'>,
   origin: ToolOrigin | undefined,
-  { reason, request, digest = callId, signature: wantedSignature }: Halt,
+  { reason, request, digest = callId, signature }: Halt,
 ): Promise<void> {
   const logged = log.transcript.approvals.get(callId)
   const isAsked = logged?.type === 'approval_requested' && logged.digest === digest
-  if (isAsked && logged.signature?.keyId === wantedSignature?.keyId) return
+  if (isAsked && logged.signature?.keyId === signature?.keyId) return
   await log.append({
     type: 'approval_requested',
     callId,
     digest,
     ...(typeof reason === 'string' && { reason }),
     ...(request !== undefined && { request }),
-    ...(wantedSignature && { signature: wantedSignature }),
+    ...(signature && { signature }),
     ...(origin && { origin }),
     // The turn of the model contains the model's own calls. A nested call is logged nowhere else before it starts.
     ...(parentCallId !== undefined && { call: { name, input } }),

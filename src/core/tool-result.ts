@@ -193,31 +193,50 @@ function plainData(details: unknown): unknown {
 
 export const runStoppedText = 'Aborted: the run was stopped'
 export const processLeftText = 'Interrupted: the process stopped'
-const didNotRun = 'before this call began; it did not run'
+const newMessageText = 'Skipped: the user sent a new message'
 
-/** What the model reads for a call that did not run, or was interrupted and may have had effects. */
-export const syntheticText = {
-  aborted: `${runStoppedText} ${didNotRun}`,
-  skipped: 'Skipped: the user sent a new message',
-  interrupted: interruptedText(processLeftText, {}),
-} as const
-
-/** A result for a call that has none, so that no call stays unanswered. `note` is appended to the text. */
-export function syntheticResult(callId: string, kind: keyof typeof syntheticText, note = ''): EntryBody {
-  const output = note ? `${syntheticText[kind]} ${note}` : syntheticText[kind]
-  return { type: 'call_result', callId, output, isError: true, outcome: kind === 'interrupted' ? 'unknown' : kind }
-}
-
-/** A result for an open call that will not run any more, because its run was cancelled or is out of budget. The call may have begun, in that run or in an earlier one. */
-export function abortedResult(transcript: Transcript, callId: string, why = runStoppedText): EntryBody {
-  const start = transcript.lastStartOf(callId)
-  const output = start ? interruptedText(why, start) : `${why} ${didNotRun}`
-  return { type: 'call_result', callId, output, isError: true, outcome: 'aborted' }
-}
+/** What the model reads for a call that was stopped before it began. */
+export const didNotRunText = (why: string): string => `${why} before this call began; it did not run`
 
 /** What the model reads for a call that was stopped after it had begun. */
 export function interruptedText(why: string, call: { readonly replay?: ReplayClass }, soFar = ''): string {
-  const effects = call.replay === 'pure' ? '' : ' Its effects may or may not have happened; check before repeating it.'
   const printed = soFar.trim() === '' ? '' : `\nOutput so far:\n${soFar}`
-  return `${why} while this call ran.${effects}${printed}`
+  return `${why} while this call ran.${effectsNote(call)}${printed}`
+}
+
+const effectsNote = ({ replay }: { readonly replay?: ReplayClass }): string =>
+  replay === 'pure' ? '' : ' Its effects may or may not have happened; check before repeating it.'
+
+/** A result for a call that was under way when its process died. `note` is appended to the text. */
+export function interruptedResult(callId: string, note = ''): EntryBody {
+  const output = [interruptedText(processLeftText, {}), note].filter(Boolean).join(' ')
+  return { type: 'call_result', callId, output, isError: true, outcome: 'unknown' }
+}
+
+/** A result for an open call that will not run any more, because its run was cancelled or is out of budget. */
+export function abortedResult(transcript: Transcript, callId: string, why = runStoppedText): EntryBody {
+  return {
+    type: 'call_result',
+    callId,
+    output: abortedText(transcript, callId, why),
+    isError: true,
+    outcome: 'aborted',
+  }
+}
+
+/** A result for an open call that will not run any more, because the user sent a message. */
+export function skippedResult(transcript: Transcript, callId: string): EntryBody {
+  return { type: 'call_result', callId, output: skippedText(transcript, callId), isError: true, outcome: 'skipped' }
+}
+
+/** The call may have begun, in this run or in an earlier one. */
+export function abortedText(transcript: Transcript, callId: string, why = runStoppedText): string {
+  const start = transcript.lastStartOf(callId)
+  return start ? interruptedText(why, start) : didNotRunText(why)
+}
+
+/** The call may have begun in an earlier run. */
+export function skippedText(transcript: Transcript, callId: string): string {
+  const start = transcript.lastStartOf(callId)
+  return start ? `${newMessageText} before this call ended.${effectsNote(start)}` : newMessageText
 }

@@ -1,4 +1,4 @@
-import { answerOpenCallsInAllChildSessions } from '../core/children.ts'
+import { closeCallsInAllChildSessions } from '../core/children.ts'
 import type { Clock } from '../core/clock.ts'
 import { SessionBusyError, SessionParkedError } from '../core/errors.ts'
 import type { Session, SessionStore } from '../core/store.ts'
@@ -29,7 +29,7 @@ export async function stopSession(store: SessionStore, id: string, clock: Clock)
 async function endWork(session: Session): Promise<void> {
   const { transcript } = session.log
   if (transcript.runs.at(-1)?.status === 'aborted' && session.log.deliverable.length === 0) return
-  await answerOpenCallsInAllChildSessions(session)
+  await closeCallsInAllChildSessions(session)
   const results = transcript.openCalls.map(({ id }) => abortedResult(transcript, id))
   const runId = crypto.randomUUID()
   const stoppedAt = session.log.head

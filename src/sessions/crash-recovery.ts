@@ -1,5 +1,5 @@
 import type { EntryBody, LogEntry } from '../core/log.ts'
-import { abortedResult, syntheticResult } from '../core/tool-result.ts'
+import { abortedResult, interruptedResult } from '../core/tool-result.ts'
 import { isProgress, type Transcript } from '../core/transcript.ts'
 import type { ToolCallBlock } from '../core/turn.ts'
 
@@ -25,7 +25,7 @@ export function crashEntries(
   const interrupted = transcript.openCalls.filter(
     ({ id }) => transcript.isUnderWay(id) && transcript.lastStartOf(id)?.replay === 'opaque',
   )
-  const results = interrupted.map(({ id }) => syntheticResult(id, 'interrupted', describeLeftoverCommands?.(id)))
+  const results = interrupted.map(({ id }) => interruptedResult(id, describeLeftoverCommands?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, interrupted)]
   const stop = hasStoreFailed ? 'error' : 'crashed'
   const isShared = !hasStoreFailed && sessionCountOfDeadProcess > 1

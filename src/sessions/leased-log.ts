@@ -67,7 +67,7 @@ export abstract class LeasedLog {
   details: SessionDetails | undefined
 
   /** Answers the open calls of the children that these calls started. The calls are not resumed, so nothing else would. */
-  protected abstract answerOpenCallsInChildSessions(callIds: readonly string[]): Promise<void>
+  protected abstract closeCallsInChildSessions(callIds: readonly string[]): Promise<void>
 
   constructor(store: SessionStore, id: string, history: History, options: SessionOptions, parent?: LeasedLog) {
     const { clock = systemClock, newId = createIds(), owner = 'libero', leaseMs = defaultLeaseMs } = options
@@ -323,7 +323,7 @@ export abstract class LeasedLog {
     const isParking = entries.at(-1)?.type === 'parked'
     if (isParking && (await this.#mayBeInnocent(run.startedAt))) entries.pop()
     const interruptedCallIds = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
-    await this.answerOpenCallsInChildSessions(interruptedCallIds)
+    await this.closeCallsInChildSessions(interruptedCallIds)
     if (entries.length > 0) await this.log.appendAll(entries)
   }
 

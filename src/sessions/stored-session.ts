@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { answerOpenCallsInAllChildSessions, answerOpenCallsInChildSessions, isChildOf } from '../core/children.ts'
+import { closeCallsInAllChildSessions, closeCallsInChildSessions, isChildOf } from '../core/children.ts'
 import { SessionNotFoundError } from '../core/errors.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type {
@@ -13,7 +13,7 @@ import type {
   SessionSummary,
   TurnPage,
 } from '../core/store.ts'
-import { syntheticResult } from '../core/tool-result.ts'
+import { skippedResult } from '../core/tool-result.ts'
 import type { Message } from '../core/turn.ts'
 import type { NumberedTurn } from '../core/turn-list.ts'
 import { checkDetails, checkNames, detailsIn } from './details.ts'
@@ -120,8 +120,8 @@ class StoredSession extends LeasedLog implements Session {
     await this.withWriteAccess(async () => {
       if (this.log.transcript.isRunActive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await answerOpenCallsInAllChildSessions(this)
-      const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
+      await closeCallsInAllChildSessions(this)
+      const skipped = this.log.transcript.openCalls.map(({ id }) => skippedResult(this.log.transcript, id))
       await this.log.appendAll([...skipped, ...turns])
     })
   }
@@ -294,7 +294,7 @@ class StoredSession extends LeasedLog implements Session {
       if (this.log.transcript.isRunActive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await answerOpenCallsInAllChildSessions(this)
+      await closeCallsInAllChildSessions(this)
       if (!this.log.transcript.canRewindTo(toSeq)) await this.loadWholeLog()
       await this.log.append({ type: 'rewind', toSeq })
     })
@@ -327,7 +327,7 @@ class StoredSession extends LeasedLog implements Session {
     })
   }
 
-  protected answerOpenCallsInChildSessions(callIds: readonly string[]): Promise<void> {
-    return answerOpenCallsInChildSessions(this, callIds)
+  protected closeCallsInChildSessions(callIds: readonly string[]): Promise<void> {
+    return closeCallsInChildSessions(this, callIds)
   }
 }

@@ -1,4 +1,4 @@
-import { answerOpenCallsInAllChildSessions } from '../core/children.ts'
+import { closeCallsInAllChildSessions } from '../core/children.ts'
 import { SessionBusyError } from '../core/errors.ts'
 import { type EntryBody, type EntryOf, failpoint } from '../core/log.ts'
 import type { Session } from '../core/store.ts'
@@ -213,7 +213,7 @@ function refuse(error: unknown): never {
 /** In one append, unless earlier turns have to be read for the rewind. */
 async function rewindWith(session: Session, note: EntryBody, to: number): Promise<void> {
   const { log } = session
-  await answerOpenCallsInAllChildSessions(session)
+  await closeCallsInAllChildSessions(session)
   if (log.transcript.canRewindTo(to)) await log.appendAll([note, { type: 'rewind', toSeq: to }])
   else {
     await log.append(note)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createAgent, createMemoryStore, createSession, createSpawnTool, loadSession } from '../../src/index.ts'
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 import type { ReplayClass, SessionStore, ToolContext, ToolDef } from '../../src/types.ts'
@@ -63,16 +63,17 @@ interface Started {
   readonly attempt: number
 }
 
-/** A tool whose first execution never ends, and whose second one does. */
-function endless(replay: ReplayClass) {
+/** A tool whose first executions never end, by default one. `begun` resolves when the last of them has begun. */
+function endless(replay: ReplayClass, executions = 1) {
   const begun = Promise.withResolvers<void>()
   const starts: Started[] = []
   const work = tool(
     'work',
     (_, { idempotencyKey: key, attempt }: ToolContext) => {
       starts.push({ key, attempt })
-      begun.resolve()
-      return starts.length === 1 ? new Promise<string>(() => {}) : 'worked'
+      if (starts.length > executions) return 'worked'
+      if (starts.length === executions) begun.resolve()
+      return new Promise<string>(() => {})
     },
     { replay },
   )
@@ -126,6 +127,62 @@ test('ST19 a child that works during leave goes on where it was, in the next pro
   const next = await nextProcess(store, tools, 'From the child.', 'Done.')
   await next.agent.run()
   expect(texts(next.agent.turns).slice(2)).toEqual(['user: ←From the child.', 'assistant: Done.'])
+})
+
+test('ST19 a child goes on where it was after two processes have left it', async () => {
+  const store = createMemoryStore()
+  const { tools: ownTools, begun, starts } = endless('keyed', 2)
+  const tools = { spawn: createSpawnTool(), ...ownTools }
+  const first = await firstProcess(store, tools, [call('1', 'spawn', { task: 'help' })], [call('c', 'work')])
+  const firstRun = first.run({ prompt: 'go' })
+  await vi.waitFor(() => expect(starts).toHaveLength(1))
+  await first.leave()
+  await firstRun
+  const second = await nextProcess(store, tools)
+  const secondRun = second.agent.run()
+  await begun
+  await second.agent.leave()
+  await secondRun
+  const third = await nextProcess(store, tools, 'From the child.', 'Done.')
+  await third.agent.run()
+  expect(texts(third.agent.turns).slice(2)).toEqual(['user: ←From the child.', 'assistant: Done.'])
+  expect((await loadSession(store, 's/1')).turns.map((turn) => texts([turn])[0])).toContain('user: ←worked')
+})
+
+test('ST19 an opaque call that is left closes the calls that its child left open', async () => {
+  const store = createMemoryStore()
+  const child = endless('keyed')
+  const spawning = tool(
+    'spawning',
+    async (_, { createChild }: ToolContext) => (await (await createChild()).run({ prompt: 'help' })).text,
+    { replay: 'opaque' },
+  )
+  const tools = { spawning, ...child.tools }
+  const agent = await firstProcess(store, tools, [call('1', 'spawning')], [call('c', 'work')])
+  const run = agent.run({ prompt: 'go' })
+  await child.begun
+  await agent.leave()
+  await run
+  const next = await nextProcess(store, tools, 'Done.')
+  await next.agent.run()
+  expect(texts(next.agent.turns)[2]).toMatch(/←Interrupted: the process stopped/)
+  const left = await store.read('s/1')
+  expect(left.filter(({ type }) => type === 'call_result')).toMatchObject([{ callId: 'c', outcome: 'aborted' }])
+})
+
+test('a prompt in place of a left call says that the call had begun', async () => {
+  const store = createMemoryStore()
+  const { tools, begun } = endless('keyed')
+  const agent = await firstProcess(store, tools, [call('1', 'work'), call('2', 'other')])
+  const run = agent.run({ prompt: 'go' })
+  await begun
+  await agent.leave()
+  await run
+  const next = await nextProcess(store, tools, 'Done.')
+  await next.agent.run({ prompt: 'Something else.' })
+  expect(texts(next.agent.turns)[2]).toBe(
+    'user: ←Skipped: the user sent a new message before this call ended. Its effects may or may not have happened; check before repeating it. ←Skipped: the user sent a new message',
+  )
 })
 
 test('ST19 a message that was accepted before leave is delivered by the next process', async () => {

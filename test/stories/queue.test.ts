@@ -255,7 +255,7 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     expect(texts(agent.turns)).toEqual([
       'user: go',
       'assistant: →wait({})',
-      'user: ←Skipped: the user sent a new message',
+      'user: ←Skipped: the user sent a new message before this call ended. Its effects may or may not have happened; check before repeating it.',
       'user: never mind',
       'assistant: as you wish',
     ])

@@ -93,7 +93,9 @@ describe('a suspended run', () => {
     const told: string[][] = []
     agent.hooks.hook('session:turns', ({ turns }) => told.push(texts(turns)))
     await agent.run({ prompt: 'never mind' })
-    expect(told[0]).toEqual(['user: ←Skipped: the user sent a new message', 'user: never mind'])
+    const skipped =
+      'user: ←Skipped: the user sent a new message before this call ended. Its effects may or may not have happened; check before repeating it.'
+    expect(told[0]).toEqual([skipped, 'user: never mind'])
   })
 })
 
