@@ -103,11 +103,11 @@ export class Log {
   /** Logs a message once: a message whose key is in the log, or is being written, is ignored. */
   accept(item: InboxItem): MaybePromise<void> {
     const { clientKey } = item
-    const isDuplicate = this.hasAccepted(clientKey) // a promise if the store must be asked
-    if (isDuplicate === true) return
     const underWay = this.#inputsBeingWritten.get(clientKey)
     if (underWay) return underWay.writing
-    const writing = isDuplicate ? this.#appendUnless(isDuplicate, item) : this.append(entryOf(item))
+    const duplicateCheck = this.hasAccepted(clientKey) // a promise if the store must be asked
+    if (duplicateCheck === true) return
+    const writing = duplicateCheck ? this.#appendUnless(duplicateCheck, item) : this.append(entryOf(item))
     if (!writing) return
     const forget = (): boolean => this.#inputsBeingWritten.delete(clientKey)
     this.#inputsBeingWritten.set(clientKey, { mode: item.mode, writing })
@@ -115,8 +115,8 @@ export class Log {
     return writing
   }
 
-  async #appendUnless(isDuplicate: PromiseLike<boolean>, item: InboxItem): Promise<void> {
-    if (!(await isDuplicate)) await this.append(entryOf(item))
+  async #appendUnless(duplicateCheck: PromiseLike<boolean>, item: InboxItem): Promise<void> {
+    if (!(await duplicateCheck)) await this.append(entryOf(item))
   }
 
   /** The messages that wait for a turn, without those that are being taken back. */

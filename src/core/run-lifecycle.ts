@@ -77,11 +77,12 @@ async function executePrepared(
     if (bookkeeping.isLoggingStarted)
       await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
-    failure ??= error // only thrown, not logged: writing the log is what failed
+    // Only thrown, not logged: writing the log is what failed. The caller must learn of that, even if the run had failed before.
+    if (error instanceof Error && failure !== error) error.cause ??= failure
+    failure = error
     status = stopReason = 'error'
   }
-  // From here on `completeTurns` excludes a last turn whose calls have no results.
-  if (bookkeeping.isLoggingStarted) log.transcript.isRunActive = false
+  if (bookkeeping.isLoggingStarted) log.transcript.isRunActive = false // `completeTurns` now excludes a last turn with open calls
   const stats = statsOf(run, status, stopReason, bookkeeping.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)

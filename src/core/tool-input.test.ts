@@ -148,6 +148,24 @@ describe('union types', () => {
     const schema = { properties: { v: { type: ['string', 'null'] } }, required: ['v'] }
     expect(validateToolArgs({ v: null }, schema)).toEqual(same(null))
   })
+
+  test.each<[string, object]>([
+    ['has no type', { properties: { v: {} } }],
+    ['is a reference', { properties: { v: { $ref: '#/$defs/value' } } }],
+    ['is true', { properties: { v: true } }],
+    ['is missing', {}],
+    ['has null among its values', { properties: { v: { enum: [1, null] } } }],
+  ])('null is kept for a required property whose schema %s', (_, schema) => {
+    expect(validateToolArgs({ v: null }, { ...schema, required: ['v'] })).toEqual(same(null))
+  })
+
+  test.each<[string, object]>([
+    ['values', { enum: [1, 2] }],
+    ['another constant', { const: 1 }],
+    ['alternatives', { anyOf: [{ type: 'string' }, { const: 1 }] }],
+  ])('null is missing for a required property whose schema has only %s without null', (_, v) => {
+    expect(validateToolArgs({ v: null }, { properties: { v }, required: ['v'] })).toMatchObject({ valid: false })
+  })
 })
 
 describe('what passes through', () => {

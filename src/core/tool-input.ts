@@ -72,15 +72,16 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
 
 function isMissing(input: Record<string, unknown>, key: string, properties: Record<string, unknown>): boolean {
   if (!Object.hasOwn(input, key) || input[key] === undefined) return true
-  return input[key] === null && !(Object.hasOwn(properties, key) && allowsNull(properties[key]))
+  return input[key] === null && Object.hasOwn(properties, key) && !allowsNull(properties[key])
 }
 
-/** Whether null is a valid value of a property. */
+/** Whether null may be a valid value of a property. It may be if the schema says nothing about types, as `{}` or a `$ref`. */
 function allowsNull(property: unknown): boolean {
-  const { type, anyOf, oneOf, enum: values, const: value } = asRecord(property)
+  const { type, anyOf, oneOf, enum: values, ...others } = asRecord(property)
   if (type !== undefined) return [type].flat().includes('null')
   if (Array.isArray(anyOf) || Array.isArray(oneOf)) return [anyOf ?? [], oneOf ?? []].flat().some(allowsNull)
-  return value === null || (Array.isArray(values) && values.includes(null))
+  if ('const' in others) return others.const === null
+  return !Array.isArray(values) || values.includes(null)
 }
 
 /** Property names under which models wrap all of the arguments. */

@@ -75,6 +75,19 @@ describe('the journal', () => {
     expect(told).toEqual(['error'])
   })
 
+  test('an abort whose end cannot be written rejects with the store error, and names the abort as its cause', async () => {
+    const session = await createSession({ store: failing(createMemoryStore(), 6, 'before'), id: 's' })
+    const echo = tool('echo', () => {
+      agent.abort()
+      return 'ok'
+    })
+    const agent = createAgent({ provider: scripted([call('1', 'echo')], 'never'), session, tools: { echo } })
+    await expect(agent.run({ prompt: 'go' })).rejects.toMatchObject({
+      message: 'disk full',
+      cause: { name: 'AgentAbortedError' },
+    })
+  })
+
   test('committed entries are frozen, and a tool may do to its input what it likes', async () => {
     const spoil: ToolDef = tool('spoil', (input) => {
       input.list.push('more')
