@@ -14,7 +14,7 @@ interface LogOptions {
   readonly id?: string
   readonly commit?: Commit
   readonly history?: LogHistory
-  /** Without `history`: the number of the last entry in the store, if the entries up to it are not loaded here. Default 0. */
+  /** The head of a log whose entries are not loaded, if there is no `history`. Default 0. */
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
@@ -27,7 +27,7 @@ interface LogOptions {
 /** What a log begins with. */
 export interface LogHistory {
   readonly entries: readonly LogEntry[]
-  /** For a log that is opened from a checkpoint: the transcript in the checkpoint. `entries` are those with a number greater than `from`. */
+  /** For a log that is opened from a checkpoint: the transcript up to entry `from`. `entries` are those after it. */
   readonly checkpoint?: { readonly transcript: Transcript; readonly from: number } | undefined
 }
 

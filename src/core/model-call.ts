@@ -34,7 +34,7 @@ async function sendWrapped(
   let replyTurn: SessionTurn | undefined
   await run.hooks.wrap({
     kind: 'model',
-    ctx: new ModelWork(run, request, turnNumber, draft),
+    ctx: new ModelCallContext(run, request, turnNumber, draft),
     async work() {
       replyTurn = await sendRequest(run, turnNumber, request, draft)
       const { content, usage = noUsage } = replyTurn
@@ -47,7 +47,7 @@ async function sendWrapped(
 }
 
 /** A class, because an object literal with a getter costs several microseconds: each has a hidden class of its own. */
-class ModelWork implements AroundModel {
+class ModelCallContext implements AroundModel {
   readonly run: RunFacts
   readonly turnId: string
   readonly turn: number
@@ -162,7 +162,7 @@ async function failTurn(
   cause: unknown,
 ): Promise<Error> {
   const error = classifyFailure(run, cause)
-  if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turnNumber-- // the request was never sent
+  if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turnNumber-- // no reply had begun: it does not count as a turn
   const interrupted = await logInterrupted(run, request, draft)
   await draft.logDiscardedUsage()
   const { counts } = run.tools
@@ -193,7 +193,10 @@ interface RepairedRequest {
   readonly reason: string
 }
 
-/** Asks extensions to change a conversation that the service refused. Returns the new request if an extension changed it. */
+/**
+ * Asks extensions to change a conversation that the service refused. Returns the new request if an extension changed it. Throws if the
+ * conversation is too long and no extension shortens it.
+ */
 async function repairRequest(
   run: Run,
   turnId: string,

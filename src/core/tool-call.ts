@@ -169,7 +169,7 @@ async function extraFieldsFor(
   }
 }
 
-/** The schema refused the input: before the tool ran or, if the schema is async, when the tool began. */
+/** Tells the model that its input is invalid. An async schema finds that out only when the tool has begun. */
 async function answerInvalid(run: Run, { call, callInfo }: PreparedCall, error: string): Promise<CallResult> {
   await run.hooks.tell('validation:reject', { ...callInfo, error })
   return logErrorWithoutHooks(run, call, `Validation error: ${error}`, 'invalid')

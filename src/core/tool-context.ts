@@ -34,7 +34,7 @@ export type CallNested = (
 ) => Promise<CallResult>
 
 /** How a tool makes calls of its own, and what the gate decided about the commands that the tool runs. */
-interface CallParts {
+interface ToolEnvironment {
   readonly callNested: CallNested
   readonly confinement?: Confinement | undefined
   readonly beforeCommands?: (() => Promise<void>) | undefined
@@ -70,7 +70,7 @@ export class CallContext implements ToolContext {
     callInfo: ToolHookContext,
     timer: CallTimer,
     start: { key: string; attempt: number },
-    { callNested, confinement, beforeCommands }: CallParts,
+    { callNested, confinement, beforeCommands }: ToolEnvironment,
   ) {
     this.#run = run
     this.#callInfo = callInfo
@@ -138,7 +138,7 @@ export class CallContext implements ToolContext {
       try {
         return await interact!(request, signal, { isDurable: session !== undefined })
       } catch (error) {
-        // A person who closes the question cancels the run.
+        // A person who closes the question cancels the run: the host then throws an interaction error of the class `Cancellation`.
         if (error instanceof Error && 'class' in error && error.class === 'Cancellation') cancellation.cancel(error)
         throw error
       }

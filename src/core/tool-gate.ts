@@ -54,7 +54,7 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
     }
   } else Object.assign(context, pendingHalt(run, call))
   if (approval?.decision === 'deny') block(context, context.reason || denialReason(approval)) // no handler can undo a denial
-  if (!context.block) checkEditDecisions(context, tool, callInfo)
+  if (!context.block) normalizeEditDecisions(context, tool, callInfo)
   if (context.block) return context
   const { halt } = context
   // The log freezes what it gets, and the request belongs to the handler.
@@ -94,10 +94,10 @@ function block(context: GateContext, reason: string): void {
 }
 
 /**
- * For a call whose edits a person decided about one by one: blocks it, unless its tool supports that and there is one decision for
- * each edit.
+ * Normalizes the decisions of a person about the edits of a call. Blocks the call if its tool does not support such decisions, or there
+ * is not one for each edit.
  */
-function checkEditDecisions(context: GateContext, tool: ToolDef | undefined, { input }: ToolHookContext): void {
+function normalizeEditDecisions(context: GateContext, tool: ToolDef | undefined, { input }: ToolHookContext): void {
   if (!context.editDecisions) return
   try {
     context.editDecisions = readEditDecisions(context.editDecisions, countEdits(tool, input))
