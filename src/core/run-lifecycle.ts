@@ -41,12 +41,8 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
     bookkeeping.cancelledAtSeq = log.head
   })
   try {
-    // prepare() runs first: it calls `warmup`, where extensions register `around` handlers.
-    const prepareFailure = await rejectionOf(plan.prepare())
-    if (!plan.prompt) {
-      adoptMeta(run)
-      recordContinuedRun(run)
-    }
+    // First, because it calls `warmup`, where extensions register `around` handlers.
+    const prepareFailure = await rejectionOf(prepare(run, plan))
     const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, bookkeeping, failure)
     if (!hooks.isWrapped('run')) return await work()
     // If an `around` handler fails before it calls `next`, nothing runs and nothing is logged: the hooks at the end of the run
@@ -55,6 +51,19 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   } finally {
     unlisten()
   }
+}
+
+async function prepare(run: Run, plan: RunPlan): Promise<void> {
+  await plan.prepare()
+  if (plan.prompt && !(await isPromptLogged(run))) return
+  adoptMeta(run)
+  recordContinuedRun(run)
+}
+
+/** Whether an earlier run has logged this prompt: its caller did not learn of that, and sends it again with the same `clientKey`. */
+async function isPromptLogged({ log, settings }: Run): Promise<boolean> {
+  const { clientKey } = settings.options
+  return clientKey !== undefined && log.hasAccepted(clientKey)
 }
 
 /** With `earlierFailure`, of `prepare` or of an `around` handler, nothing is started or logged: only the hooks at the end of the run are called. */
@@ -98,7 +107,7 @@ async function executePrepared(
   return stats
 }
 
-/** A run without a prompt answers a message of the session: the message that waits, else the last message. The run takes over the `meta` of that message. */
+/** A run without a new prompt answers a message of the session: the message that waits, else the last message. The run takes over the `meta` of that message. */
 function adoptMeta(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
@@ -107,7 +116,7 @@ function adoptMeta(run: Run): void {
   if (meta) run.facts = { ...facts, meta }
 }
 
-/** A run without a prompt continues the last run, unless the last run is finished. */
+/** A run without a new prompt continues the last run, unless the last run is finished. */
 function recordContinuedRun(run: Run): void {
   const last = run.log.transcript.runs.at(-1)
   // No status: there is no earlier run. If the process of the last run died, crash recovery has logged the end of that run.
@@ -198,8 +207,7 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   const { model } = run.settings
   const { transcript } = log
   const { clientKey } = run.settings.options
-  const isPromptAlreadyLogged = clientKey !== undefined && (await log.hasAccepted(clientKey))
-  const prompt = isPromptAlreadyLogged ? undefined : plan.prompt
+  const prompt = (await isPromptLogged(run)) ? undefined : plan.prompt
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
     throw new Error('Nothing to do: the session has no turns to go on from; pass a prompt: agent.run({ prompt })')
 

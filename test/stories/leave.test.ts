@@ -204,3 +204,19 @@ test('leave() without a run does nothing, and the agent can run afterwards', asy
   await agent.leave()
   expect(await agent.run({ prompt: 'go' })).toMatchObject({ status: 'completed' })
 })
+
+test('a prompt that is sent again with its key continues the run that had logged it', async () => {
+  const store = createMemoryStore()
+  const model = silent()
+  const agent = await firstProcess(store, {}, model.step)
+  const run = agent.run({ prompt: 'go', clientKey: 'k' })
+  await model.asked
+  await agent.leave()
+  const { runId } = await run
+  const next = await nextProcess(store, {}, 'Done.')
+  const continued: unknown[] = []
+  const hooks = { 'session:start': ({ continues }: { continues?: unknown }) => void continued.push(continues) }
+  await next.agent.run({ prompt: 'go', clientKey: 'k', hooks })
+  expect(continued).toMatchObject([{ runId }])
+  expect(texts(next.agent.turns)).toEqual(['user: go', 'assistant: Done.'])
+})
