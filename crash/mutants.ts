@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
     name: 'lease without fence',
     patches: [
       { file: append, find: 'advanceIfCached(database, rows, append) ?? ', replace: '' },
-      { file: append, find: 'if (!leasedRow?.epoch || leasedRow.epoch !== epoch)', replace: 'if (!leasedRow)' },
+      { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
   },
@@ -108,10 +108,14 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: logWriter,
-        find: 'if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.confirm()',
+        find: 'if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.checkStillWriter()',
         replace: '',
       },
-      { file: logWriter, find: '    this.#options.confirm()\n    this.#checkedAt', replace: '    this.#checkedAt' },
+      {
+        file: logWriter,
+        find: '    this.#options.checkStillWriter()\n    this.#checkedAt',
+        replace: '    this.#checkedAt',
+      },
     ],
     kind: 'jsonl',
     scene: 'stopped',

@@ -8,7 +8,7 @@ export interface LeaseHolder {
   readonly parent: string
 }
 
-/** A child that is opened on its own is written under the lease of its root too, so that two writers exclude each other. */
+/** A child that is opened directly is written under the lease of its root too, so that two writers exclude each other. */
 export async function leaseHolderOf(store: SessionStore, id: string): Promise<LeaseHolder | undefined> {
   if (!id.includes('/')) return undefined // the id of a child begins with that of its parent
   const parent = (await store.find(id))?.parent

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect } from 'vitest'
 import { testInTurns } from '../../test/soak.ts'
-import { onFailpoint } from '../core/log.ts'
+import { type LogEntry, onFailpoint } from '../core/log.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { entry, hour, input, item, lease, until, Watcher, write } from '../testing/store-contract-kit.ts'
@@ -87,7 +87,7 @@ test('a log that was replaced, or deleted and made anew, is read from its start'
   expect(await store.read('s', { after: 3 })).toEqual([entry(4, 'new'), entry(5, 'new')])
 })
 
-test('a child that another process opens on its own is fenced off from the writer of its parent', async () => {
+test('a child that another process opens directly is fenced off from the writer of its parent', async () => {
   const dir = newFolder()
   const store = createJsonlStore({ dir })
   const epoch = await write(store, 'p', 1)
@@ -96,7 +96,7 @@ test('a child that another process opens on its own is fenced off from the write
   const other = createJsonlStore({ dir })
   const theirs = await lease(other, 'p/c', 'bob')
   await expect(store.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })).rejects.toThrow(
-    'another process opened and writes it on its own',
+    'another process opened it directly, not through its parent, and is writing to it',
   )
   await expect(store.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })).rejects.toThrow('bob')
   await other.append('p/c', [entry(2)], { epoch: theirs.epoch, head: 1 })
@@ -111,6 +111,18 @@ test('more children than are held open at once are all written', async () => {
   for (const head of [0, 1])
     for (const id of ids) await store.append(id, [entry(head + 1)], { epoch, head, holder: 'p', parent: 'p' })
   for (const id of ids) expect(await store.read(id)).toEqual([entry(1), entry(2)])
+})
+
+test('the log of a child is not closed while an append to it has begun, however many other children are opened', async () => {
+  const store = createJsonlStore({ dir: newFolder(), sync: false })
+  const epoch = await write(store, 'p', 1)
+  const append = (id: string, entries: LogEntry[]) =>
+    store.append(id, entries, { epoch, head: entries[0]!.seq - 1, holder: 'p', parent: 'p' })
+  for (let i = 0; i < 64; i++) await append(`p/${i}`, [entry(1)])
+  const large = Array.from({ length: 10 }, (_, i) => entry(i + 2, `${i}${'x'.repeat(300_000)}`)) // blobs, written first
+  await Promise.all([append('p/0', large), append('p/64', [entry(1)]), append('p/65', [entry(1)])])
+  expect(await store.read('p/0')).toEqual([entry(1), ...large])
+  await store.close?.()
 })
 
 test('ST13 R12 the event loop goes on while an append waits for the disk', async () => {

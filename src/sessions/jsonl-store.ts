@@ -93,7 +93,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
 
   function onDelete(name: string): () => void {
     index.beginChange(name)
-    return () => index.endChange(name, Aspect.all)
+    return () => index.endChange(name, Aspect.deleted)
   }
 
   async function prepareForWriting(): Promise<string> {
@@ -168,13 +168,13 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       const folder = folderOf(id)
       refuseMissing(id)
       await pacer.wait()
-      const { found, end } = await findKeysInSteps(folder, new Map([[item.clientKey, 0]]))
+      const { found, searched } = await findKeysInSteps(folder, new Map([[item.clientKey, undefined]]))
       if (found.size > 0) return
       index.beginChange(folderNameOf(id))
       try {
         await withFolderLock(folder, async () => {
           await leases.requireSession(id)
-          addMessage(folder, item, end)
+          addMessage(folder, item, searched)
         })
       } finally {
         index.endChange(folderNameOf(id), Aspect.mail)

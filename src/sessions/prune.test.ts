@@ -16,7 +16,7 @@ beforeEach(() => {
   store = createMemoryStore({ clock })
 })
 
-/** A session that was last written so many days ago. */
+/** A session that was last written this many days ago. */
 async function put(id: string, daysAgo: number, details: SessionDetails = {}): Promise<void> {
   const at = fakeClock(clock.now() - daysAgo * day)
   const session = await createSession({ store, id, clock: at, ...details })

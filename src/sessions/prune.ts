@@ -18,9 +18,9 @@ export async function pruneSessions(
   options: Pick<SessionQuery, 'tags' | 'tenant' | 'kind' | 'folder'> & {
     /** Delete sessions that were last written longer ago than this. */
     readonly maxAgeMs?: number
-    /** Keep at most so many sessions: those that were written last. */
+    /** Keep at most this many sessions: those that were written last. */
     readonly maxSessions?: number
-    /** Keep sessions of at most so many bytes together: those that were written last, and at least one. */
+    /** Keep sessions of at most this many bytes together: those that were written last, and at least one. */
     readonly maxBytes?: number
     /** Keep all sessions that have one of these tags. */
     readonly keepTags?: readonly string[]

@@ -268,7 +268,7 @@ interface LongPolling {
 
 /** After a request that the server held this long, the next one follows at once. */
 const heldMs = 1000
-/** Only so many known keys fit into the query; without the others the server answers earlier than needed. */
+/** At most this many characters of known keys fit into the query; without the others the server answers earlier than needed. */
 const maxSeenLength = 4000
 
 /**

@@ -16,13 +16,13 @@ import { lease } from './sqlite/leases.ts'
 import { listSessions } from './sqlite/list-sessions.ts'
 import { readSpan, spanOf } from './sqlite/log-reader.ts'
 import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
-import { readForkBase, readInPieces } from './sqlite/pieces.ts'
+import { readForkBase, readInPieces } from './sqlite/read-in-pieces.ts'
+import { pieceSize } from './sqlite/read-stored-summary.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
+import { rowReader, summarize } from './sqlite/session-summary.ts'
 import type { SqlDatabase } from './sqlite/statements.ts'
 import { LeaseLiveness } from './sqlite/store-instances.ts'
-import { pieceSize } from './sqlite/stored-summaries.ts'
 import { decodeText, encodeText } from './sqlite/stored-values.ts'
-import { rowReader, summarize } from './sqlite/summaries.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -168,8 +168,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const outcome = await write(({ connection, instance, rows }) =>
         lease(connection, rows, { id, now, instance, request }),
       )
-      // Thrown only here, after the commit: `lease` may have corrected the expiry of the other process's lease after the clock was set
-      // back, and an error inside the transaction would undo that.
+      // Thrown here, not in the transaction: if the clock was set back, `lease` has corrected the expiry of the other process's lease,
+      // and a rollback would undo that.
       if (outcome instanceof AgentError) throw outcome
       return outcome
     },

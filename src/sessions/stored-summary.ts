@@ -66,7 +66,7 @@ function fold(draft: Draft, entry: LogEntry): void {
   }
 }
 
-/** Only so many are remembered, because the summary is written with each append. */
+/** At most this many are remembered, because the summary is written with each append. */
 const maxUndelivered = 200
 
 const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: EntryOf<Type>) => void } = {

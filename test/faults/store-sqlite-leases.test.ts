@@ -130,6 +130,18 @@ test('ST18 a lease tells how many sessions its dead process held, and the number
   expect(openersIn(path)).toBe(0)
 })
 
+test('ST18 a process in another container that takes leases after it was taken for dead has them counted when it dies', async () => {
+  const path = at('supposed.db')
+  const store = createSqliteStore({ path })
+  for (const id of ['a', 'b']) await write(store, id, 1)
+  setProcess(path, { ...thisProcess(), host: 'another', pid: 1 })
+  const later = createSqliteStore({ path, clock: shifted(2 * hour) })
+  expect((await lease(later, 'a', 'bob')).died).toMatchObject({ sessions: 2 })
+  for (const id of ['c', 'd']) await write(store, id, 1)
+  expect((await lease(later, 'b', 'bob')).died).toMatchObject({ sessions: 3 })
+  await Promise.all([store.close(), later.close()])
+})
+
 test('ST05 a session that was leased and never written goes with its lease, also if its process dies or closes the store', async () => {
   const path = at('unwritten.db')
   const store = createSqliteStore({ path })

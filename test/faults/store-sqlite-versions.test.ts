@@ -163,3 +163,19 @@ function countSteps(path: string): (from: number) => Promise<number> {
     return Number((await child.ended).out)
   }
 }
+
+test('ST22 a session to which an older version appended after the upgrade is listed as it is from the next append on', async () => {
+  const path = at('older-writer.db')
+  const before = createSqliteStore({ path })
+  await write(before, 's', 1)
+  await before.close()
+  // Such a version knows no summaries: the column of the head is all that it changes, and a new session gets nothing else.
+  const database = new DatabaseSync(path)
+  database.exec('UPDATE sessions SET record = NULL, record_sum = NULL, created = NULL, updated = NULL, status = NULL')
+  database.close()
+  const store = createSqliteStore({ path })
+  const { epoch, head } = await lease(store)
+  await store.append('s', [entry(2)], { epoch, head })
+  expect((await store.list()).sessions).toMatchObject([{ id: 's', head: 2, status: 'idle' }])
+  await store.close()
+})

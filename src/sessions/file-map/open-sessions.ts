@@ -14,7 +14,7 @@ export interface FileMapLease {
   expires: number
 }
 
-/** At the start, so many sessions are read at once. */
+/** At the start, this many sessions are read at once. */
 const atOnce = 16
 
 /** All sessions of an adapter, shared by all stores over it, because the adapter itself cannot exclude a second writer. */

@@ -7,7 +7,7 @@ import { syncFolder } from '../../platform/files.ts'
 import { withReadErrors, withWriteErrors } from './file-errors.ts'
 import { makeFolder, namesIn, openForReading, refuseLink, syncData } from './files.ts'
 import { openLogForReading } from './log-file.ts'
-import { findEnd, findLine, type OpenLines, withExactErrors } from './log-positions.ts'
+import { findEnd, findLine, type OpenLogPart, withExactErrors } from './log-positions.ts'
 import { folderNameOf, readMeta, writeBase } from './session-folder.ts'
 
 /**
@@ -42,7 +42,7 @@ export const sharedEntries = (parts: readonly BasePart[]): number =>
   parts.reduce((sum, { entries }) => sum + entries, 0)
 
 /** Opens a part for reading. It is damaged if it is not there. */
-export function openPart({ path, first, entries, bytes }: PlacedPart): OpenLines {
+export function openPart({ path, first, entries, bytes }: PlacedPart): OpenLogPart {
   const fd = openForReading(path)
   if (fd === undefined) throw new StoreError('corrupt', `${path} is missing; restore it from a backup`)
   return { fd, path, first, end: { seq: first + entries, offset: bytes } }
@@ -77,14 +77,14 @@ export async function shareEntries({ dir, id, base, head }: ShareOptions): Promi
   await withWriteErrors(folder, () => syncFolder(folder))
 }
 
-function openOwn(folder: string, id: string, first: number): OpenLines {
+function openOwn(folder: string, id: string, first: number): OpenLogPart {
   const open = openLogForReading(folder)
   if (!open) throw new SessionNotFoundError(id)
   return { ...open, first }
 }
 
 /** Links a file of the original into the folder of the fork, and finds where the shared entries end in it. */
-async function linkPart(folder: string, n: number, openLines: () => OpenLines, entries: number): Promise<BasePart> {
+async function linkPart(folder: string, n: number, openLines: () => OpenLogPart, entries: number): Promise<BasePart> {
   const file = `base.${n}.jsonl`
   const to = join(folder, file)
   for (let tries = 1; ; tries++) {
@@ -103,15 +103,19 @@ async function linkPart(folder: string, n: number, openLines: () => OpenLines, e
 
 const maxTries = 10
 
-function endOfEntries(lines: OpenLines, entries: number): number {
-  const last = lines.first + entries
+function endOfEntries(lines: OpenLogPart, entries: number): number {
+  const endSeq = lines.first + entries
   const end = lines.end ?? findEnd(lines)
-  if (end.seq < last) throw new RangeError(`${lines.path} has ${end.seq - 1} entries; a fork cannot share ${last - 1}`)
-  return findLine(lines, last, { seq: lines.first, offset: 0 }, end).offset
+  if (end.seq < endSeq)
+    throw new RangeError(`${lines.path} has ${end.seq - 1} entries; a fork cannot share ${endSeq - 1}`)
+  return findLine(lines, endSeq, { seq: lines.first, offset: 0 }, end).offset
 }
 
-/** Whether `to` is a link to the open log, or a copy of it, with all shared bytes: its writer may truncate a partial write. */
-function isIntact({ fd, path }: OpenLines, to: string, bytes: number): boolean {
+/**
+ * Whether `to`, a hard link to the open log or a copy of it, still has all shared bytes. Between reading the log and linking
+ * it, its writer may have removed lines that it could not sync.
+ */
+function isIntact({ fd, path }: OpenLogPart, to: string, bytes: number): boolean {
   const { dev, ino } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   const linked = withReadErrors(to, () => fs.statSync(to, { bigint: true, throwIfNoEntry: false }))
   if (!linked) return false // the log was moved before it could be linked
@@ -119,7 +123,7 @@ function isIntact({ fd, path }: OpenLines, to: string, bytes: number): boolean {
   return isLink ? linked.size >= bytes : linked.nlink === 1n && linked.size === BigInt(bytes)
 }
 
-/** A hard link, or a copy of the first bytes where the file system has none. Nothing if the file is gone. */
+/** Makes a hard link or, on a file system without hard links, a copy of the first bytes. Does nothing if `from` is missing. */
 async function linkOrCopy(from: string, to: string, bytes?: number): Promise<void> {
   await withWriteErrors(to, async () => {
     fs.rmSync(to, { force: true })

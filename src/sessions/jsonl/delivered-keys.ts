@@ -1,85 +1,126 @@
 import * as fs from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { partsOf } from './base-parts.ts'
+import { digestOf } from '../../platform/digest.ts'
+import { type PlacedPart, partsOf } from './base-parts.ts'
 import { withReadErrors } from './file-errors.ts'
 import { openForReading, readBytes } from './files.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, lineStart } from './log-lines.ts'
 
-/** The keys of messages, and up to where the log was searched for each. */
-export type SearchedKeys = ReadonlyMap<string, number>
+/** A place in a log up to which keys were searched for in vain. */
+export interface SearchedPart {
+  readonly offset: number
+  /** Of the last bytes before it: lines that could not be synced may be removed after they were searched, and others follow. */
+  readonly digest: string
+}
+
+/** The keys of messages, and up to where the log was searched for each, if it was. */
+type SearchedKeys = ReadonlyMap<string, SearchedPart | undefined>
 
 interface KeySearch {
   /** The keys that are in the log. */
   readonly found: ReadonlySet<string>
-  /** The end of what was searched. */
-  readonly end: number
+  /** Where the search began. */
+  readonly start: number
+  readonly searched: SearchedPart
 }
 
 /**
- * Searches the log for keys of messages, piece by piece, from the earliest place where the search for one of them has to go
- * on. For a key that was never searched for, that includes the entries that a fork shares.
+ * Searches the log for keys of messages, piece by piece. Starts at the smallest offset up to which any of the keys has been
+ * searched for. If a key has not been searched for at all, the entries that a fork shares are searched too.
  */
 export function findKeys(folder: string, keys: SearchedKeys): KeySearch {
-  const found = new Set<string>()
-  const pieces = piecesWithKeys(folder, keys, found)
-  for (let piece = pieces.next(); ; piece = pieces.next()) if (piece.done) return { found, end: piece.value }
+  const pieces = searchLog(folder, keys)
+  for (let piece = pieces.next(); ; piece = pieces.next()) if (piece.done) return piece.value
 }
 
 /** The same without blocking the event loop for long. */
 export async function findKeysInSteps(folder: string, keys: SearchedKeys): Promise<KeySearch> {
-  const found = new Set<string>()
-  const pieces = piecesWithKeys(folder, keys, found)
+  const pieces = searchLog(folder, keys)
   for (let piece = pieces.next(); ; piece = pieces.next()) {
-    if (piece.done) return { found, end: piece.value }
+    if (piece.done) return piece.value
     await setImmediate()
   }
 }
 
-function* piecesWithKeys(folder: string, keys: SearchedKeys, found: Set<string>): Generator<void, number> {
-  const start = Math.min(...keys.values())
-  if (keys.size === 0) return 0
-  for (const { path, bytes } of start === 0 ? partsOf(folder) : []) {
-    const fd = openForReading(path)
-    if (fd !== undefined) yield* searchedPieces({ fd, path, start: 0, end: bytes }, keys, found)
+function* searchLog(folder: string, keys: SearchedKeys): Generator<void, KeySearch> {
+  const found = new Set<string>()
+  if (keys.size === 0) return { found, start: 0, searched: { offset: 0, digest: '' } }
+  const log = openLogForReading(folder)
+  try {
+    const start = log ? startIn(log, keys) : logStart
+    for (const part of start.offset === 0 ? partsOf(folder) : []) yield* searchPart(part, keys, found)
+    const { offset, tail } = log ? yield* searchPieces(log, start, keys, found) : start
+    return { found, start: start.offset, searched: { offset, digest: digestOf(tail) } }
+  } finally {
+    if (log) fs.closeSync(log.fd)
   }
-  const open = openLogForReading(folder)
-  return open ? yield* searchedPieces({ ...open, start }, keys, found) : 0
 }
 
-interface SearchedFile {
+interface OpenFile {
   readonly fd: number
   readonly path: string
-  readonly start: number
   readonly end?: number
+}
+
+/** An offset, and the bytes before it that its digest is made of. */
+interface Position {
+  readonly offset: number
+  readonly tail: Buffer
+}
+
+const tailSize = 4096
+const logStart: Position = { offset: 0, tail: Buffer.alloc(0) }
+
+/** The smallest offset of the keys, if the log still has the bytes before it that were searched; else its start. */
+function startIn({ fd, path }: OpenFile, keys: SearchedKeys): Position {
+  const least = leastSearched(keys)
+  if (!least) return logStart
+  const { offset, digest } = least
+  const tail = withReadErrors(path, () => readBytes(fd, Math.max(0, offset - tailSize), offset))
+  return digestOf(tail) === digest ? { offset, tail } : logStart
+}
+
+function leastSearched(keys: SearchedKeys): SearchedPart | undefined {
+  let least: SearchedPart | undefined
+  for (const part of keys.values()) {
+    if (!part) return undefined
+    if (!least || part.offset < least.offset) least = part
+  }
+  return least
+}
+
+function* searchPart({ path, bytes }: PlacedPart, keys: SearchedKeys, found: Set<string>): Generator<void> {
+  const fd = openForReading(path)
+  if (fd === undefined) return
+  try {
+    yield* searchPieces({ fd, path, end: bytes }, logStart, keys, found)
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 const pieceSize = 1024 * 1024
 
-/** Searches whole lines, about a megabyte at a time, and closes the file. */
-function* searchedPieces(
-  { fd, path, start, end = Number.POSITIVE_INFINITY }: SearchedFile,
+/** Searches whole lines, about a megabyte at a time. Returns where it ended. */
+function* searchPieces(
+  { fd, path, end = Number.POSITIVE_INFINITY }: OpenFile,
+  start: Position,
   keys: SearchedKeys,
   found: Set<string>,
-): Generator<void, number> {
-  let position = start
-  try {
-    for (let length = pieceSize; ; ) {
-      const limit = Math.min(end, position + length)
-      const bytes = withReadErrors(path, () => readBytes(fd, position, Math.min(limit, fs.fstatSync(fd).size)))
-      const isEnd = bytes.length < length
-      const lines = bytes.subarray(
-        0,
-        isEnd && end === Number.POSITIVE_INFINITY ? completeEnd(bytes) : lastLineEnd(bytes),
-      )
-      addKeysIn(lines, keys, found)
-      position += lines.length
-      if (isEnd) return position
-      length = lines.length > 0 ? pieceSize : 2 * length // a line may be longer than a piece
-      yield
-    }
-  } finally {
-    fs.closeSync(fd)
+): Generator<void, Position> {
+  let { offset, tail } = start
+  for (let length = pieceSize; ; ) {
+    const limit = Math.min(end, offset + length)
+    const bytes = withReadErrors(path, () => readBytes(fd, offset, Math.min(limit, fs.fstatSync(fd).size)))
+    const isEnd = bytes.length < length
+    const lines = bytes.subarray(0, isEnd && end === Number.POSITIVE_INFINITY ? completeEnd(bytes) : lastLineEnd(bytes))
+    addKeysIn(lines, keys, found)
+    offset += lines.length
+    tail = Buffer.concat([tail, lines.subarray(-tailSize)]).subarray(-tailSize)
+    if (isEnd) return { offset, tail }
+    length = lines.length > 0 ? pieceSize : 2 * length // a line may be longer than a piece
+    yield
   }
 }
 

@@ -35,14 +35,14 @@ export async function withFolderLock<T>(folder: string, work: () => T | Promise<
     if (performance.now() >= deadline)
       throw new StoreError(
         'busy',
-        `Process ${held?.pid ?? '(unknown)'} holds the lock of ${folder} for more than ${waitMs} ms; ` +
+        `Process ${held?.pid ?? '(unknown)'} holds the lock of ${folder}, and did not release it for ${waitMs} ms; ` +
           'resume it if it was stopped, or end it, then try again',
       )
     await sleep(1 + Math.random() * 4)
   }
 }
 
-/** The descriptor of the lock file, or the present holder. */
+/** The descriptor of the lock file, or the process that holds the lock. Undefined if the lock is changing hands right now. */
 function tryToLock(folder: string): number | ProcessIdentity | undefined {
   const highest = highestIn(folder)
   if (highest > 0) {

@@ -11,7 +11,7 @@ import { Slots } from './slots.ts'
 
 interface HeldLeasesOptions {
   readonly dir: string
-  /** Unique for each store object; `opener` in `lease.json`. */
+  /** Unique for each store object. */
   readonly storeInstanceId: string
   readonly sync: boolean
 }
@@ -25,7 +25,7 @@ export interface HeldLease {
   readonly opening: Map<string, Promise<LogWriter>>
 }
 
-/** At most this many logs of children are open; the oldest is closed first. */
+/** The most logs of children that are kept open while no append uses them. */
 const maxOpenChildren = 64
 /** As many as Node has threads for such work. */
 const maxSyncs = 4
@@ -68,29 +68,33 @@ export class HeldLeases {
 
   /** Opens the log of a session whose lease is being taken. */
   open(id: string, epoch: number): HeldLease {
-    const confirm = (): void => this.#checkRoot(id, lease)
-    const log = this.#openLog(id, confirm)
+    const log = this.#openLog(id, () => this.#checkRoot(id, lease))
     const lease: HeldLease = { epoch, log, children: new Map(), opening: new Map() }
     return lease
   }
 
-  #openLog(id: string, confirm: () => void): LogWriter {
-    return new LogWriter({ id, folder: this.#folderOf(id), sync: this.#sync, slots: this.#slots, confirm })
+  #openLog(id: string, checkStillWriter: () => void): LogWriter {
+    return new LogWriter({ id, folder: this.#folderOf(id), sync: this.#sync, slots: this.#slots, checkStillWriter })
   }
 
-  /** The log of a child, opened by its first append. */
+  /** Opens the log of a child for an append. It counts as one of the `users` of the log. */
   async openChild(id: string, fence: Fence): Promise<LogWriter> {
     const rootLease = this.leaseOf(fence, fence.holder ?? id)
     const opening = rootLease.opening.get(id) ?? this.#openChild(id, rootLease, fence)
     rootLease.opening.set(id, opening)
     try {
-      return await opening
+      const log = await opening
+      log.users++
+      return log
     } finally {
       rootLease.opening.delete(id)
     }
   }
 
-  /** Open first, then check leases: a process that takes the child after the check replaces the file that is open. */
+  /**
+   * Opens the log before checking leases. If another process takes the child after the check, it replaces the file that is
+   * open here, and `isCurrent()` then notices.
+   */
   async #openChild(id: string, rootLease: HeldLease, fence: Fence): Promise<LogWriter> {
     const { holder = id, parent = holder } = fence
     failpoint('jsonl.child.beforeOpen')
@@ -100,7 +104,8 @@ export class HeldLeases {
     try {
       failpoint('jsonl.child.afterOpen')
       if (!rootLease.log.isCurrent()) throw this.lost(holder)
-      // Checked before their leases are read: a taker writes lease.json first and removes the moved file after it.
+      // Look for moved files before reading the leases. A taker does the opposite: it writes lease.json, then removes the moved
+      // file. So at least one of the two is seen here.
       for (const session of lineageBelowHolder(this.#dir, id, fence)) refuseBeingReplaced(this.#folderOf(session))
       this.#refuseOtherWriters(id, fence)
       log.repairEnd()
@@ -111,7 +116,7 @@ export class HeldLeases {
       await log.close()
       throw error
     }
-    if (rootLease.children.size >= maxOpenChildren) await closeChild(rootLease, idleChildOf(rootLease))
+    makeRoomForChild(rootLease)
     rootLease.children.set(id, log)
     return log
   }
@@ -121,18 +126,18 @@ export class HeldLeases {
     if (other) throw busy(other.id, other.lease)
   }
 
-  /** Leases of a child or its parents, taken by processes that opened them on their own and may still write. */
+  /** Leases of a child or its parents, taken by processes that opened these sessions directly and may still write. */
   otherWriters(id: string, fence: Fence): { id: string; lease: LeaseRecord }[] {
     return lineageBelowHolder(this.#dir, id, fence).flatMap((session) => {
       const lease = readLease(this.#folderOf(session))
-      const isOther = lease?.opener !== this.#storeInstanceId || this.#held.has(session)
+      const isOther = lease?.storeInstanceId !== this.#storeInstanceId || this.#held.has(session)
       return lease && isOther && mayStillWrite(lease) ? [{ id: session, lease }] : []
     })
   }
 
   /**
    * Whether another process may write a child under the lease of one of its ancestors. It cannot if this store holds the lease
-   * of the root and no other process opened a session between the two on its own.
+   * of the root and no other process opened a session between the two directly.
    */
   mayHaveWriterUnderAncestorLease(id: string): boolean {
     const [, parent, ...above] = lineageOf(this.#dir, id)
@@ -153,13 +158,16 @@ export class HeldLeases {
     this.#checkRoot(holder, rootLease)
     if (log.isCurrent()) return
     if (rootLease.children.get(id) === log) void closeChild(rootLease, id)
-    throw new LeaseLostError(`Session ${id} was deleted, or another process opened and writes it on its own`)
+    throw new LeaseLostError(
+      `Session ${id} was deleted, or another process opened it directly, not through its parent, and is writing to it`,
+    )
   }
 
   /** The error for a lease that is no longer held; it names the new owner. */
   lost(id: string): LeaseLostError {
     const lease = readLease(this.#folderOf(id))
-    const isOther = lease && (lease.opener !== this.#storeInstanceId || lease.epoch !== this.#held.get(id)?.epoch)
+    const isOther =
+      lease && (lease.storeInstanceId !== this.#storeInstanceId || lease.epoch !== this.#held.get(id)?.epoch)
     return leaseLost(id, isOther ? lease.owner : undefined)
   }
 
@@ -187,17 +195,20 @@ export class HeldLeases {
   }
 }
 
-async function closeChild({ children }: HeldLease, id: string | undefined): Promise<void> {
-  if (id === undefined) return
+async function closeChild({ children }: HeldLease, id: string): Promise<void> {
   const child = children.get(id)
   children.delete(id)
   await child?.close()
 }
 
-/** The child that has been open for longest, among those to which nothing is being written. */
-function idleChildOf({ children }: HeldLease): string | undefined {
-  for (const [id, log] of children) if (!log.isWriting) return id
-  return undefined
+/** Closes the logs of children that no append uses, those first that have been open for longest. */
+function makeRoomForChild({ children, opening }: HeldLease): void {
+  for (const [id, log] of children) {
+    if (children.size < maxOpenChildren) return
+    if (log.users > 0 || opening.has(id)) continue
+    children.delete(id)
+    void log.close() // at once, because nothing is being written
+  }
 }
 
 export const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError => sessionBusy(id, owner, since)

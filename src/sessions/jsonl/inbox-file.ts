@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint, type InboxItem } from '../../core/log.ts'
 import { syncFolder } from '../../platform/files.ts'
-import { findKeys } from './delivered-keys.ts'
+import { findKeys, type SearchedPart } from './delivered-keys.ts'
 import { withReadErrors, withWriteErrors } from './file-errors.ts'
 import { openForAppending, openForReading, readBytes, replaceFile, syncData } from './files.ts'
 import { completeEnd, corrupt } from './log-lines.ts'
@@ -10,14 +10,14 @@ import { completeEnd, corrupt } from './log-lines.ts'
 /**
  * Messages for the writer of a session: `inbox.jsonl`, one per line, and lines `{"taken":key}` for those that are in the
  * log. Only the log decides which messages were delivered; the lines save searching the log again. In a long log, lines
- * `{"searched":bytes,"key":key}` say that a key is not in its first bytes.
+ * `{"searched":bytes,"digest":digest,"key":key}` say that a key is not in its first bytes.
  */
 interface InboxContents {
   /** By key; of messages with the same key the first. */
   readonly items: ReadonlyMap<string, InboxItem>
   /** The keys of delivered messages; `taken` in the file. */
   readonly delivered: ReadonlySet<string>
-  readonly searched: ReadonlyMap<string, number>
+  readonly searched: ReadonlyMap<string, SearchedPart>
 }
 
 export const inboxPath = (folder: string): string => join(folder, 'inbox.jsonl')
@@ -29,28 +29,28 @@ const maxInboxBytes = 256 * 1024
  * Adds a message, unless one with its key exists or was delivered. `searched` is how far the log was searched for its key, in
  * vain. Requires the lock of the folder.
  */
-export function addMessage(folder: string, item: InboxItem, searched: number): void {
+export function addMessage(folder: string, item: InboxItem, searched: SearchedPart): void {
   const path = inboxPath(folder)
   const fd = openForAppending(path)
   try {
     withWriteErrors(path, () => {
       const { items, delivered } = readRepaired(fd, path)
       if (items.has(item.clientKey) || delivered.has(item.clientKey)) return
-      // The key comes first, so that no field can look like the mark of an incomplete batch.
+      // `clientKey` is written first. A line that begins with `{"more":true,` would be read as part of an incomplete batch (see
+      // `log-lines.ts`).
       const { clientKey, ...others } = item
-      write(
-        fd,
-        `${JSON.stringify({ clientKey, ...others })}\n${searched >= longLog ? searchedLine(clientKey, searched) : ''}`,
-      )
+      const searchedLines = searched.offset >= longLog ? searchedLine(clientKey, searched) : ''
+      write(fd, `${JSON.stringify({ clientKey, ...others })}\n${searchedLines}`)
     })
   } finally {
     fs.closeSync(fd)
   }
 }
 
-/** It is recorded how far a longer log was searched. */
+/** A search of at least this many bytes is recorded, so that the next one begins where it ended. */
 const longLog = 256 * 1024
-const searchedLine = (key: string, searched: number): string => `${JSON.stringify({ searched, key })}\n`
+const searchedLine = (key: string, { offset, digest }: SearchedPart): string =>
+  `${JSON.stringify({ searched: offset, digest, key })}\n`
 
 /** Waits until the messages are on the disk. Needs no lock: a paused process must not keep it for longer than a moment. */
 export async function syncInbox(folder: string): Promise<void> {
@@ -81,29 +81,29 @@ interface SortedInbox extends InboxContents {
   readonly waiting: readonly InboxItem[]
   /** The keys of messages that are in the log, which the file does not say yet. */
   readonly newlyDelivered: readonly string[]
-  /** Up to where the log was searched. */
-  readonly end: number
+  /** The lines that tell the next search where to begin. */
+  readonly searchedLines: readonly string[]
 }
 
 function sortedInbox(folder: string): SortedInbox {
   const inbox = readInbox(folder)
   const open = [...inbox.items.keys()].filter((key) => !inbox.delivered.has(key))
-  const { found, end } = findKeys(folder, new Map(open.map((key) => [key, inbox.searched.get(key) ?? 0])))
+  const { found, start, searched } = findKeys(folder, new Map(open.map((key) => [key, inbox.searched.get(key)])))
+  const waiting = open.filter((key) => !found.has(key))
   return {
     ...inbox,
-    waiting: open.filter((key) => !found.has(key)).map((key) => inbox.items.get(key)!),
+    waiting: waiting.map((key) => inbox.items.get(key)!),
     newlyDelivered: open.filter((key) => found.has(key)),
-    end,
+    searchedLines: searched.offset - start < longLog ? [] : waiting.map((key) => searchedLine(key, searched)),
   }
 }
 
 /** The messages that wait. Records which ones were delivered, to save the next search. Requires the lock of the folder. */
 export async function compactInbox(folder: string): Promise<readonly InboxItem[]> {
   const path = inboxPath(folder)
-  const { items, delivered, newlyDelivered, waiting, searched, end } = sortedInbox(folder)
+  const { items, delivered, newlyDelivered, waiting, searchedLines } = sortedInbox(folder)
   const takenLines = newlyDelivered.map((key) => `${JSON.stringify({ taken: key })}\n`)
-  const unsearched = waiting.filter(({ clientKey }) => end - (searched.get(clientKey) ?? 0) >= longLog)
-  const added = [...takenLines, ...unsearched.map(({ clientKey }) => searchedLine(clientKey, end))]
+  const added = [...takenLines, ...searchedLines]
   if (items.size > waiting.length && withReadErrors(path, () => fs.statSync(path).size) > maxInboxBytes) {
     const keys = [...delivered].map((key) => `${JSON.stringify({ taken: key })}\n`)
     const lines = [...keys, ...waiting.map((item) => `${JSON.stringify(item)}\n`), ...added]
@@ -111,8 +111,10 @@ export async function compactInbox(folder: string): Promise<readonly InboxItem[]
   } else if (added.length > 0) {
     const fd = openForAppending(path)
     try {
-      readRepaired(fd, path)
-      withWriteErrors(path, () => fs.writeSync(fd, added.join('')))
+      withWriteErrors(path, () => {
+        readRepaired(fd, path)
+        fs.writeSync(fd, added.join(''))
+      })
     } finally {
       fs.closeSync(fd)
     }
@@ -160,15 +162,16 @@ function write(fd: number, text: string): void {
 function parsed(bytes: Buffer, path: string): InboxContents {
   const items = new Map<string, InboxItem>()
   const delivered = new Set<string>()
-  const searched = new Map<string, number>()
+  const searched = new Map<string, SearchedPart>()
   const lines = bytes.subarray(0, completeEnd(bytes)).toString().split('\n').slice(0, -1)
   for (const [i, line] of lines.entries()) {
     const value = parsedLine(line, path, i + 1)
-    const { clientKey, taken, searched: end, key } = value
+    const { clientKey, taken, searched: offset, digest, key } = value
     if (typeof clientKey === 'string') items.set(clientKey, items.get(clientKey) ?? (value as InboxItem))
     else if (typeof taken === 'string') delivered.add(taken)
-    else if (typeof end === 'number' && typeof key === 'string') searched.set(key, end)
-    else throw corrupt(path, i + 1, 'is not a message')
+    else if (typeof offset === 'number' && typeof key === 'string') {
+      if (typeof digest === 'string') searched.set(key, { offset, digest }) // older versions wrote none
+    } else throw corrupt(path, i + 1, 'is not a message')
   }
   return { items, delivered, searched }
 }
@@ -177,6 +180,7 @@ interface InboxLine {
   readonly clientKey?: unknown
   readonly taken?: unknown
   readonly searched?: unknown
+  readonly digest?: unknown
   readonly key?: unknown
 }
 

@@ -19,9 +19,12 @@ export interface LeaseRecord {
   /** The duration of the last request. */
   readonly ttlMs?: number
   /** The store object that took it; only that object can write under it. */
-  readonly opener: string
+  readonly storeInstanceId: string
   readonly process?: ProcessIdentity
 }
+
+/** A lease as JSON. */
+type StoredLease = Omit<LeaseRecord, 'storeInstanceId'> & { readonly opener: string }
 
 const leasePath = (folder: string): string => join(folder, 'lease.json')
 
@@ -37,16 +40,19 @@ export function readLease(folder: string): LeaseRecord | undefined {
 }
 
 function leaseIn(text: string, renewedTo: number): LeaseRecord {
-  const lease = parseObject<LeaseRecord>(text)
+  const stored = parseObject<StoredLease>(text)
   // An unreadable lease excludes no process, but its writer may still live.
-  if (typeof lease?.epoch !== 'number')
-    return { epoch: 0, owner: '', since: 0, expires: Number.NEGATIVE_INFINITY, opener: '' }
+  if (typeof stored?.epoch !== 'number')
+    return { epoch: 0, owner: '', since: 0, expires: Number.NEGATIVE_INFINITY, storeInstanceId: '' }
+  const { opener: storeInstanceId, ...others } = stored
+  const lease = { ...others, storeInstanceId }
   return lease.expires > 0 && renewedTo > lease.expires ? { ...lease, expires: renewedTo } : lease
 }
 
 /** Not synced: a power failure ends the processes that held the lease too. */
-export function writeLease(folder: string, lease: LeaseRecord): void {
-  replaceFileUnsynced(leasePath(folder), `${JSON.stringify(lease, undefined, 2)}\n`, (temporary) => {
+export function writeLease(folder: string, { storeInstanceId: opener, ...lease }: LeaseRecord): void {
+  const stored: StoredLease = { ...lease, opener }
+  replaceFileUnsynced(leasePath(folder), `${JSON.stringify(stored, undefined, 2)}\n`, (temporary) => {
     setTime(temporary, lease.expires)
     failpoint('jsonl.lease.beforeRename')
   })
@@ -70,8 +76,9 @@ export function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
 }
 
 /**
- * Whether it excludes others. The lease of a dead process never does, that of another living process on this machine always
- * does, whatever the clock says. The clock decides within this process, and if the state of the other one is unknown.
+ * Whether the lease excludes other writers. That of a dead process never does. That of another process that lives on this
+ * machine always does, whatever the clock says. The clock decides about a lease of this process, and about one of a process
+ * whose state cannot be known.
  */
 export function isHeld({ expires, process }: LeaseRecord, now: number, states = new ProcessStates()): boolean {
   if (expires === 0) return false

@@ -40,7 +40,7 @@ import type { StoreIndex } from './summaries/store-index.ts'
 
 interface LeasesOptions {
   readonly dir: string
-  /** Unique for each store object; `opener` in `lease.json`. */
+  /** Unique for each store object. */
   readonly storeInstanceId: string
   readonly clock: Clock
   readonly sync: boolean
@@ -50,7 +50,7 @@ interface LeasesOptions {
   readonly prepare: () => Promise<unknown>
 }
 
-interface Appended {
+interface AppendInput {
   readonly entries: readonly LogEntry[]
   /** The entries as the caller gave them. */
   readonly originalEntries: readonly LogEntry[]
@@ -60,7 +60,7 @@ interface Appended {
 
 interface Leases {
   lease(id: string, request: LeaseRequest): Promise<Lease>
-  append(id: string, appended: Appended, fence: Fence): Promise<void>
+  append(id: string, input: AppendInput, fence: Fence): Promise<void>
   /** Throws if there is no such session, and removes what is left of one that was never written. Requires its lock. */
   requireSession(id: string): Promise<void>
   /** Closes the logs of a session that is about to be deleted. */
@@ -88,13 +88,11 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     }
   }
 
-  async function tracked<T>(operation: Promise<T>): Promise<T> {
+  function tracked<T>(operation: Promise<T>): Promise<T> {
     underWay.add(operation)
-    try {
-      return await operation
-    } finally {
-      underWay.delete(operation)
-    }
+    const remove = (): void => void underWay.delete(operation)
+    operation.then(remove, remove)
+    return operation
   }
 
   function lease(id: string, request: LeaseRequest): Promise<Lease> {
@@ -141,7 +139,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     await held.close(id)
     removeTemporaryFiles(folder)
     await held.closeAsChild(id) // the writer of its parent opens it again
-    const mayHaveWriter = current && current.opener !== storeInstanceId && mayStillWrite(current)
+    const mayHaveWriter = current && current.storeInstanceId !== storeInstanceId && mayStillWrite(current)
     const wasChild = readMeta(folder)?.parent !== undefined
     if (mayHaveWriter || isBeingReplaced(folder) || (wasChild && held.mayHaveWriterUnderAncestorLease(id)))
       await replaceTree(id)
@@ -150,7 +148,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     try {
       acquired.log.repairEnd()
       const expires = ttlMs === 0 ? 0 : now + ttlMs
-      const lease = { epoch, owner, since: now, expires, ttlMs, opener: storeInstanceId, process: thisProcess() }
+      const lease = { epoch, owner, since: now, expires, ttlMs, storeInstanceId, process: thisProcess() }
       writeLease(folder, lease)
       held.add(id, acquired) // at once, so that the writer of its parent sees both
       // Order: the taker writes lease.json, then removes the moved file. A reader checks the moved file, then the lease. So
@@ -163,7 +161,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
       throw error
     }
     if (wasChild || readMeta(folder)?.parent === undefined) return { ...acquired, ...(died && { died }) }
-    return take(id, folder, request) // it became a child meanwhile, and the writer of its parent did not see this lease
+    // It became a child meanwhile, and the writer of its parent did not see this lease.
+    return { ...(await take(id, folder, request)), ...(died && { died }) }
   }
 
   /** If the last holder died with the lease: its process, and how many sessions it had. */
@@ -189,7 +188,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     const { epoch, ttlMs } = request
     const folder = folderOf(id)
     const current = readLease(folder)
-    if (current?.epoch !== epoch || current.opener !== storeInstanceId) throw held.lost(id)
+    if (current?.epoch !== epoch || current.storeInstanceId !== storeInstanceId) throw held.lost(id)
     const mine = held.get(id)
     const expires = clock.now() + ttlMs
     if (!mine || current.ttlMs !== ttlMs || expires < current.expires) {
@@ -210,7 +209,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
   ): Promise<Lease> {
     const { ttlMs, epoch } = request
     const current = readLease(folder)
-    if (current?.epoch !== epoch || current.opener !== storeInstanceId) throw held.lost(id)
+    if (current?.epoch !== epoch || current.storeInstanceId !== storeInstanceId) throw held.lost(id)
     const mine = held.get(id)
     if (ttlMs === 0) {
       await held.close(id) // what is being written is written before others may take the session
@@ -232,13 +231,26 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     if (isBeingReplaced(folder) || mine?.log.isCurrent() === false) throw held.lost(id)
   }
 
-  async function append(id: string, { entries, originalEntries, blobs }: Appended, fence: Fence): Promise<void> {
-    const { head, holder = id, parent, base } = fence
+  async function append(id: string, input: AppendInput, fence: Fence): Promise<void> {
+    const { holder = id } = fence
     const lease = held.leaseOf(fence, holder)
-    const log = holder === id ? lease.log : (lease.children.get(id) ?? (await openChild(id, fence)))
+    if (holder === id) return appendTo(lease.log, id, input, fence)
+    const open = lease.children.get(id)
+    if (open) open.users++
+    const log = open ?? (await openChild(id, fence))
+    try {
+      await appendTo(log, id, input, fence)
+    } finally {
+      log.users--
+    }
+  }
+
+  async function appendTo(log: LogWriter, id: string, input: AppendInput, fence: Fence): Promise<void> {
+    const { entries, originalEntries, blobs } = input
+    const { head, parent, base } = fence
     const name = folderNameOf(id)
     index.beginChange(name)
-    let aspects: number = Aspect.all // if it fails, it is unknown what is in the log
+    let aspects: number = Aspect.unknown // if it fails, it is unknown what is in the log
     try {
       if (log.isEmpty) await linkBase(log, id, fence)
       if (!index.isPrepared(name, log)) await index.prepare(name, { id, parent, log, base })
@@ -252,8 +264,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
   }
 
   async function openChild(id: string, fence: Fence): Promise<LogWriter> {
-    // A living process whose lease has expired may have the log open. Taking the lease replaces that file. The lease is
-    // released at once (`ttlMs: 0`).
+    // Take expired leases of other processes and release them at once (`ttlMs: 0`). Taking one replaces the log file, so a
+    // process that still has the old file open can no longer write to the child.
     for (const other of held.otherWriters(id, fence))
       if (!isHeld(other.lease, clock.now())) await lease(other.id, { owner: '', ttlMs: 0, create: true })
     return held.openChild(id, fence)
@@ -268,7 +280,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
 
   return {
     lease,
-    append: (id, appended, fence) => tracked(append(id, appended, fence)),
+    append: (id, input, fence) => tracked(append(id, input, fence)),
     requireSession,
     async forget(id) {
       await held.close(id)

@@ -11,21 +11,21 @@ export interface LinePosition {
   readonly offset: number
 }
 
-/** A log that is open. */
-export interface OpenLines {
+/** An open file with entries of a log: its last part, or one that a fork shares. */
+export interface OpenLogPart {
   readonly fd: number
   readonly path: string
   /** The number of the entry in its first line. */
   readonly first: number
-  /** Where it ends, if it is a part of a file. */
+  /** Where the part ends. Default: at the end of the file. */
   readonly end?: LinePosition
 }
 
-/** At most so many bytes are searched line by line. */
+/** A part of a log is searched line by line if it has at most this many bytes. */
 const chunk = 16 * 1024
 
 /** Where the next entry will begin: the end of the last complete batch. Reads only the end of the file. */
-export function findEnd({ fd, path, first }: OpenLines): LinePosition {
+export function findEnd({ fd, path, first }: OpenLogPart): LinePosition {
   const { size } = withReadErrors(path, () => fs.fstatSync(fd))
   for (let length = chunk; ; length *= 4) {
     const start = Math.max(0, size - length)
@@ -40,7 +40,7 @@ export function findEnd({ fd, path, first }: OpenLines): LinePosition {
 }
 
 /** The position of entry `seq`, which is between two known positions. Reads a few lines, however long the log is. */
-export function findLine(log: OpenLines, seq: number, low: LinePosition, high: LinePosition): LinePosition {
+export function findLine(log: OpenLogPart, seq: number, low: LinePosition, high: LinePosition): LinePosition {
   let [before, after] = [low, high]
   while (before.seq < seq && before.seq + 1 < after.seq) {
     if (after.offset - before.offset <= chunk) return lineWithin(log, seq, before, after)
@@ -54,7 +54,7 @@ export function findLine(log: OpenLines, seq: number, low: LinePosition, high: L
 }
 
 /** The first line that begins after an offset, or else the last one before it. */
-function lineNear(log: OpenLines, offset: number, low: LinePosition, high: LinePosition): LinePosition {
+function lineNear(log: OpenLogPart, offset: number, low: LinePosition, high: LinePosition): LinePosition {
   const next = lineEnd(log, offset, high.offset)
   const start = next < high.offset ? next : lineStartBefore(log, offset, low.offset)
   const end = lineEnd(log, start, high.offset)
@@ -62,7 +62,7 @@ function lineNear(log: OpenLines, offset: number, low: LinePosition, high: LineP
   return { seq: seqIn(line, log), offset: start }
 }
 
-function lineWithin({ fd, path }: OpenLines, seq: number, low: LinePosition, high: LinePosition): LinePosition {
+function lineWithin({ fd, path }: OpenLogPart, seq: number, low: LinePosition, high: LinePosition): LinePosition {
   const bytes = withReadErrors(path, () => readBytes(fd, low.offset, high.offset))
   let offset = 0
   for (let line = low.seq; line < seq; line++) offset = bytes.indexOf(newline, offset) + 1 || bytes.length
@@ -70,7 +70,7 @@ function lineWithin({ fd, path }: OpenLines, seq: number, low: LinePosition, hig
 }
 
 /** Where the line that contains an offset ends, after its line break. */
-function lineEnd({ fd, path }: OpenLines, offset: number, limit: number): number {
+function lineEnd({ fd, path }: OpenLogPart, offset: number, limit: number): number {
   for (let start = offset; start < limit; start += chunk) {
     const bytes = withReadErrors(path, () => readBytes(fd, start, Math.min(limit, start + chunk)))
     const at = bytes.indexOf(newline)
@@ -79,7 +79,7 @@ function lineEnd({ fd, path }: OpenLines, offset: number, limit: number): number
   return limit
 }
 
-function lineStartBefore({ fd, path }: OpenLines, offset: number, limit: number): number {
+function lineStartBefore({ fd, path }: OpenLogPart, offset: number, limit: number): number {
   for (let end = offset; end > limit; end -= chunk) {
     const start = Math.max(limit, end - chunk)
     const at = withReadErrors(path, () => readBytes(fd, start, end)).lastIndexOf(newline)
@@ -91,16 +91,16 @@ function lineStartBefore({ fd, path }: OpenLines, offset: number, limit: number)
 const newline = 10
 
 /** The entries from a position on, at most `count`. `end` is the position after the last entry of the log. */
-export function readLines(log: OpenLines, from: LinePosition, count: number, end: LinePosition): LogEntry[] {
+export function readLines(log: OpenLogPart, from: LinePosition, count: number, end: LinePosition): LogEntry[] {
   const { fd, path } = log
-  const last = from.seq + count
-  const until = last < end.seq ? findLine(log, last, from, end) : end
+  const endSeq = from.seq + count
+  const until = endSeq < end.seq ? findLine(log, endSeq, from, end) : end
   const bytes = withReadErrors(path, () => readBytes(fd, from.offset, until.offset))
   return entriesIn(bytes, { file: path, first: from.seq, base: log.first - 1 })
 }
 
 /** Reads all lines if a damaged one misled a search: the error then names the first one that is damaged. */
-export function withExactErrors<T>(log: OpenLines, search: () => T): T {
+export function withExactErrors<T>(log: OpenLogPart, search: () => T): T {
   try {
     return search()
   } catch (error) {
@@ -116,7 +116,7 @@ export function withExactErrors<T>(log: OpenLines, search: () => T): T {
   }
 }
 
-function seqIn(line: Uint8Array, { path, first }: OpenLines): number {
+function seqIn(line: Uint8Array, { path, first }: OpenLogPart): number {
   const seq = parsedSeq(line)
   if (typeof seq === 'number' && seq >= first) return seq
   throw corrupt(path, 1, 'or a later line is not an entry')
@@ -130,6 +130,6 @@ function parsedSeq(line: Uint8Array): unknown {
   }
 }
 
-function misplaced({ path }: OpenLines, { seq }: LinePosition): StoreError {
+function misplaced({ path }: OpenLogPart, { seq }: LinePosition): StoreError {
   return corrupt(path, 1, `or a later line is out of order, with entry ${seq}`)
 }

@@ -7,7 +7,7 @@ import { openPart, type PlacedPart, partsOf, sharedEntries } from './base-parts.
 import { withReadErrors } from './file-errors.ts'
 import { fileIdentityAt } from './files.ts'
 import { logPath, openLogForReading } from './log-file.ts'
-import { findEnd, findLine, type LinePosition, type OpenLines, readLines, withExactErrors } from './log-positions.ts'
+import { findEnd, findLine, type LinePosition, type OpenLogPart, readLines, withExactErrors } from './log-positions.ts'
 
 /** How far a log was read, so that later reads begin there. */
 export interface ReadPosition {
@@ -50,7 +50,7 @@ function isStillThere(fd: number, path: string): boolean {
 
 function readOpen(
   folder: string,
-  open: Pick<OpenLines, 'fd' | 'path'>,
+  open: Pick<OpenLogPart, 'fd' | 'path'>,
   range: EntryRange,
   lastPosition: ReadPosition | undefined,
 ): LogReading {
@@ -66,12 +66,12 @@ function readOpen(
 }
 
 function readRange(
-  { fd, path }: Pick<OpenLines, 'fd' | 'path'>,
+  { fd, path }: Pick<OpenLogPart, 'fd' | 'path'>,
   range: EntryRange,
   { file, parts }: Pick<ReadPosition, 'file' | 'parts'>,
   known: LinePosition | undefined,
 ): LogReading {
-  const log: OpenLines = { fd, path, first: sharedEntries(parts) + 1 }
+  const log: OpenLogPart = { fd, path, first: sharedEntries(parts) + 1 }
   const next = withExactErrors(log, () => endOf(log, known))
   const end = { file, parts, next }
   if (next.offset === 0) return { entries: [], end } // without an entry of its own, a fork has no shared entries either
@@ -80,7 +80,7 @@ function readRange(
   return { entries: parts.length > 0 ? [...sharedWithin(parts, span), ...own] : own, end }
 }
 
-function endOf(log: OpenLines, known: LinePosition | undefined): LinePosition {
+function endOf(log: OpenLogPart, known: LinePosition | undefined): LinePosition {
   const { size } = withReadErrors(log.path, () => fs.fstatSync(log.fd))
   return known?.offset === size ? known : findEnd(log)
 }
@@ -103,7 +103,7 @@ function sharedWithin(parts: readonly PlacedPart[], { from, until }: Span): LogE
   })
 }
 
-function linesWithin(log: OpenLines, { from, until }: Span, known?: LinePosition): LogEntry[] {
+function linesWithin(log: OpenLogPart, { from, until }: Span, known?: LinePosition): LogEntry[] {
   const [first, end] = [Math.max(from, log.first), log.end!]
   const count = Math.min(until, end.seq) - first
   if (count <= 0) return []
@@ -123,7 +123,7 @@ function spanOf(
 }
 
 /** Identifies a file over time: inodes are reused, so the time of creation is part of it. */
-function fileKey({ fd, path }: Pick<OpenLines, 'fd' | 'path'>): string {
+function fileKey({ fd, path }: Pick<OpenLogPart, 'fd' | 'path'>): string {
   const { dev, ino, birthtimeNs } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   return `${dev} ${ino} ${birthtimeNs}`
 }

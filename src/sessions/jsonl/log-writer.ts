@@ -17,7 +17,7 @@ interface WriterOptions {
   /** Bounds how many files are synced at once: the threads that do it also serve the rest of the process. */
   readonly slots: Slots
   /** Throws if another writer may have the session; see `log-file.ts`. */
-  readonly confirm: () => void
+  readonly checkStillWriter: () => void
 }
 
 interface Append {
@@ -41,6 +41,8 @@ export class LogWriter {
   head = 0
   /** The size of the file up to that entry. */
   size = 0
+  /** How many appends use this log. It is not closed meanwhile to make room for others. */
+  users = 0
   /** How many entries the session shares with the one it was forked from. */
   #base: number
   readonly #options: WriterOptions
@@ -92,11 +94,7 @@ export class LogWriter {
     this.head = base
   }
 
-  get isWriting(): boolean {
-    return this.#isWriting
-  }
-
-  /** Gives the number of bytes that were written; 0 if the entries were there. Without `sync` it waits for nothing. */
+  /** Returns the number of bytes written, or 0 if these entries were already stored. Without `sync` it is synchronous. */
   append(entries: readonly LogEntry[], head: number): number | Promise<number> {
     if (!this.#options.sync) return this.#appendUnsynced(entries, head)
     return new Promise((done, failed) => {
@@ -126,8 +124,8 @@ export class LogWriter {
     this.#isWriting = true
     const { slots } = this.#options
     while (this.#waiting.length > 0) {
-      const turn = slots.enter()
-      if (turn) await turn
+      const whenFree = slots.enter()
+      if (whenFree) await whenFree
       const group = this.#nextGroup()
       try {
         if (group.length > 0) await this.#writeGroup(group)
@@ -204,7 +202,7 @@ export class LogWriter {
   #write(text: string, entries: readonly LogEntry[]): void {
     // The check at the end decides. This earlier check stops a writer that was paused, before it appends to a log that was
     // moved meanwhile. It is skipped right after another check.
-    if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.confirm()
+    if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.checkStillWriter()
     if (this.#hasPartialWrite) this.#undo()
     if (this.#isClosed) throw leaseLost(this.#options.id) // what follows a partial line would be unreadable
     try {
@@ -233,7 +231,7 @@ export class LogWriter {
     }
     this.head += entries.length
     this.size += size
-    this.#options.confirm()
+    this.#options.checkStillWriter()
     this.#checkedAt = performance.now()
   }
 

@@ -12,7 +12,7 @@ import { createFile, makeDurableFolder, makeFolder, namesIn, readJson, readText,
 interface SessionMeta {
   readonly id: string
   readonly parent?: string
-  /** The id of this instance: unique, so that a child that was deleted and created again is not taken for the old one. */
+  /** The random id of this instance: a child that was deleted and created again is not taken for the old one. */
   readonly made: string
   /** The entries that a fork shares: see `BasePart`. They belong to the fork as soon as it has an entry of its own. */
   readonly base?: readonly { readonly file: string; readonly entries: number; readonly bytes: number }[]
@@ -23,7 +23,7 @@ export async function makeSessionFolder(dir: string, id: string): Promise<string
   const name = folderNameOf(id)
   const folder = join(dir, name)
   makeFolder(folder)
-  if (needsMeta(name)) await metaOf(folder, { id, made: randomUUID() })
+  if (needsMeta(name)) await ensureMeta(folder, { id, made: randomUUID() })
   return folder
 }
 
@@ -31,20 +31,21 @@ export async function makeSessionFolder(dir: string, id: string): Promise<string
 export async function makeChildFolder(dir: string, id: string, parent: string): Promise<string> {
   const folder = join(dir, folderNameOf(id))
   await makeDurableFolder(folder)
-  const meta = await metaOf(folder, { id, parent, made: randomUUID() })
+  const meta = await ensureMeta(folder, { id, parent, made: randomUUID() })
   if (meta.parent !== parent) await replaceFile(metaPath(folder), textOfMeta({ ...meta, parent }))
+  const { made: instanceId } = meta
   const children = join(await makeSessionFolder(dir, parent), 'children')
   const marker = join(children, folderNameOf(id))
-  if (readText(marker) !== meta.made) {
+  if (readText(marker) !== instanceId) {
     await makeDurableFolder(children)
-    await replaceFile(marker, meta.made)
+    await replaceFile(marker, instanceId)
     await withWriteErrors(children, () => syncFolder(children))
   }
   return folder
 }
 
-/** The stored meta, or `newMeta` if there was none. Of two concurrent writers the first one wins. */
-async function metaOf(folder: string, newMeta: SessionMeta): Promise<SessionMeta> {
+/** The stored meta. If there is none, stores `newMeta`; of two processes that do so, the first one wins. */
+async function ensureMeta(folder: string, newMeta: SessionMeta): Promise<SessionMeta> {
   const existing = readMeta(folder)
   if (existing) return existing
   await createFile(metaPath(folder), textOfMeta(newMeta))
@@ -151,7 +152,8 @@ async function removeWithChildren(dir: string, trashPath: string, onDelete: OnDe
   const children = join(trashPath, 'children')
   for (const name of namesIn(children)) {
     const child = join(dir, name)
-    if (readMeta(child)?.made === readText(join(children, name))) await deleteFolder(dir, child, onDelete)
+    const instanceId = readText(join(children, name))
+    if (readMeta(child)?.made === instanceId) await deleteFolder(dir, child, onDelete)
   }
   await rm(trashPath, { recursive: true, force: true })
 }

@@ -1,4 +1,4 @@
-/** Lets at most `count` do something at once; others wait for their turn, in the order in which they came. */
+/** Lets at most `count` do something at once; others wait, in the order in which they came. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -8,12 +8,12 @@ import { logPath } from './log-file.ts'
 import { folderNameOf } from './session-folder.ts'
 import { changeFilesIn } from './summaries/change-file.ts'
 
-/** Of the sessions that no process has named, one poll checks at most so many. */
+/** One poll checks at most this many of the sessions that no process has announced. */
 const maxUnnamed = 64
 
 /**
- * Checks the files of watched sessions: of those that other processes say they change, and of some others in turn, because a
- * process that may not write to the index cannot say so.
+ * Checks the files of watched sessions. Each poll checks those that other processes have announced as changing, and some of
+ * the others in rotation, because a process without write access to the index folder cannot announce its changes.
  */
 export class WatchedSessions {
   readonly #dir: string
@@ -84,7 +84,7 @@ function readFollowing(path: string, before: ReadFile | undefined, names: Set<st
   if (before?.ino === ino && before.size === size) return before
   const known = before?.ino === ino && before.size < size ? before : undefined
   const unsaved = new Set(known?.unsaved)
-  for (const name of linesOf(path, Number(known?.size ?? 0), Number(size))) {
+  for (const name of linesBetween(path, Number(known?.size ?? 0), Number(size))) {
     if (name === '') unsaved.clear()
     else {
       unsaved.add(name)
@@ -94,7 +94,8 @@ function readFollowing(path: string, before: ReadFile | undefined, names: Set<st
   return { ino, size, unsaved }
 }
 
-function linesOf(path: string, start: number, end: number): string[] {
+/** The lines of a file between two offsets. */
+function linesBetween(path: string, start: number, end: number): string[] {
   const fd = openForReading(path)
   if (fd === undefined) return []
   try {

@@ -2,16 +2,16 @@ import { AgentError, headMoved, LeaseLostError, leaseLost } from '../../core/err
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
 import type { AppendContent } from '../spill.ts'
-import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
+import { applyEntries, type StoredSummary } from '../stored-summary.ts'
 import { shareEntries } from './base.ts'
 import { putBlob } from './blobs.ts'
 import { removeFromInbox } from './inbox.ts'
 import { readSpan } from './log-reader.ts'
+import { storedSummaryOf, summaryIn } from './read-stored-summary.ts'
+import { saveHeadAndSummary } from './save-stored-summary.ts'
 import type { CachedSession, SessionRow, SessionRows } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
-import { storedSummaryOf } from './stored-summaries.ts'
 import { checksumOf, decodeText, encodeText, entryKey } from './stored-values.ts'
-import { saveHeadAndSummary } from './summary-columns.ts'
 
 interface Append {
   readonly id: string
@@ -69,15 +69,14 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
  */
 function advanceIfCached(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
-  const { epoch, head, holder: leasedSession = id } = fence
+  const { epoch, head, holder = id } = fence
   const cached = rows.cached(id)
-  if (cached?.summary.head !== head || epoch === 0 || leasedSession !== id || append.entries.length === 0)
-    return undefined
+  if (cached?.summary.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
   const { key, summary } = cached
   const after = summaryAfterAppend(summary, append)
   // The condition of the UPDATE contains the epoch, so it changes no row if another process has taken the lease. The same holds
   // if the session was deleted and another one got its row key: that session has another epoch.
-  return saveHeadAndSummary(database, { key, before: summary, after, epoch }) ? { key, summary: after } : undefined
+  return saveHeadAndSummary(database, { key, before: summary, after, fence }) ? { key, summary: after } : undefined
 }
 
 function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append): StoredSummary {
@@ -94,10 +93,10 @@ function summaryAfterAppend(summary: StoredSummary, { bodies, content }: Append)
  */
 function checkFenceAndAdvance(database: SqlDatabase, rows: SessionRows, append: Append): CachedSession | undefined {
   const { id, fence } = append
-  const { epoch, head, holder: leasedSession = id, parent } = fence
-  const leasedRow = rows.find(leasedSession)
-  if (!leasedRow?.epoch || leasedRow.epoch !== epoch) throw leaseTakenOver(leasedSession, leasedRow)
-  const row = leasedSession === id ? leasedRow : rows.findOrCreate(id)
+  const { epoch, head, holder = id, parent } = fence
+  const holderRow = rows.find(holder)
+  if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
+  const row = holder === id ? holderRow : rows.findOrCreate(id)
   const isNew = row.head === 0
   const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
   // In the first append of a fork the heads differ rightly: the fence counts the shared entries, and the row has head 0.
@@ -110,8 +109,8 @@ function checkFenceAndAdvance(database: SqlDatabase, rows: SessionRows, append: 
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))
     database.statement('UPDATE sessions SET parent = ? WHERE key = ?').run(encodeText(parent), row.key)
-  const before = isNew ? emptySummary : storedSummaryOf(database, row)
-  const after = summaryAfterAppend(summaryAtFork ?? before, append)
+  const before = summaryIn(row)
+  const after = summaryAfterAppend(summaryAtFork ?? before ?? storedSummaryOf(database, row), append)
   saveHeadAndSummary(database, { key: row.key, before, after })
   return { key: row.key, summary: after }
 }

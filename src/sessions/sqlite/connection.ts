@@ -47,7 +47,7 @@ export class Connection extends CachedStatements {
     this.#walSync = walSync
   }
 
-  /** Runs `work` in a transaction, so that all its reads see the same state. */
+  /** Runs `work` in a transaction, so that all its reads see the same state. `work` may be called several times. */
   async read<T>(work: () => T): Promise<T> {
     try {
       return await this.#transaction('BEGIN', work)
@@ -81,7 +81,7 @@ export class Connection extends CachedStatements {
 
   /** Writes a consistent copy into an empty file, while others may write. */
   copyInto(path: string): void {
-    if (this.readOnlyReason) this.#database.exec('PRAGMA query_only = OFF') // SQLite takes the copy for a write
+    if (this.readOnlyReason) this.#database.exec('PRAGMA query_only = OFF') // SQLite treats the copy as a write
     try {
       this.#database.prepare('VACUUM INTO ?').run(path)
     } finally {

@@ -14,7 +14,7 @@ import {
 } from './store-instances.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
-interface LeaseCall {
+interface IncomingRequest {
   readonly id: string
   readonly now: number
   readonly instance: StoreInstance
@@ -25,22 +25,23 @@ interface LeaseCall {
  * Takes or renews a lease, or gives it back by a renewal with `ttlMs` 0. Requires a transaction. If another process has the lease, its
  * expiry may be corrected (see `busyWithExpiryCorrected`); therefore the error is returned, and the caller throws it after the commit.
  */
-export function lease(database: SqlDatabase, rows: SessionRows, call: LeaseCall): Lease | SessionBusyError {
-  const { id, now, instance, request } = call
-  if (request.epoch !== undefined) return renew(database, rows, call)
+export function lease(database: SqlDatabase, rows: SessionRows, incoming: IncomingRequest): Lease | SessionBusyError {
+  const { id, now, instance, request } = incoming
+  if (request.epoch !== undefined) return renew(database, rows, incoming)
   const row = request.create ? rows.findOrCreate(id) : rows.find(id)
   if (!row) throw new SessionNotFoundError(id)
   const liveness = new LeaseLiveness(database, instance, now)
   const mayTake = request.takeOver || decodeText(row.owner) === request.owner || !liveness.isHeld(row)
   if (!mayTake) return busyWithExpiryCorrected(database, row, now)
   const died = liveness.deathOf(row)
-  const epoch = take(database, row, call)
+  const epoch = take(database, row, incoming)
   failpoint('sqlite.lease.beforeCommit')
   return { epoch, head: row.head, inbox: readInbox(database, row), ...(died && { died }) }
 }
 
-function take(database: SqlDatabase, row: SessionRow, { now, instance, request: { owner, ttlMs } }: LeaseCall): number {
-  insertInstance(database, instance) // a process in another container may have deleted the row of this instance
+function take(database: SqlDatabase, row: SessionRow, { now, instance, request }: IncomingRequest): number {
+  const { owner, ttlMs } = request
+  insertInstance(database, instance) // a process in another container may have taken this one for dead, and deleted the row
   const epoch = Number(database.statement(nextEpochSql).get()?.value)
   database
     .statement(takeLeaseSql)
@@ -56,7 +57,7 @@ const takeLeaseSql = `UPDATE sessions SET epoch = ?, owner = ?, since = ?, expir
 
 const expiryOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
-function renew(database: SqlDatabase, rows: SessionRows, { id, now, instance, request }: LeaseCall): Lease {
+function renew(database: SqlDatabase, rows: SessionRows, { id, now, instance, request }: IncomingRequest): Lease {
   const { epoch, ttlMs } = request
   const row = rows.find(id)
   if (!row || row.epoch !== epoch) throw leaseTakenOver(id, row)

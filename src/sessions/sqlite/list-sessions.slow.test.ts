@@ -9,9 +9,9 @@ import { createMemoryStore } from '../memory-store.ts'
 import { parseQuery } from '../session-query.ts'
 import { createSqliteStore } from '../sqlite-store.ts'
 import { listSessions } from './list-sessions.ts'
+import { rowReader } from './session-summary.ts'
 import { type AnyRow, CachedStatements } from './statements.ts'
 import { LeaseLiveness, newStoreInstance } from './store-instances.ts'
-import { rowReader } from './summaries.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-sqlite-list-'))
 afterAll(() => rmSync(folder, { recursive: true }))

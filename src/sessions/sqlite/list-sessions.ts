@@ -1,9 +1,9 @@
 import type { SessionPage, SessionSummary } from '../../core/store.ts'
 import { comparePositions, matches, nextPage, type ParsedQuery, type Position } from '../session-query.ts'
 import { type ListIndex, listIndexes } from './list-indexes.ts'
+import { activeStatus } from './save-stored-summary.ts'
 import type { SqlDatabase } from './statements.ts'
 import { decodeText, encodeText, endOfPrefix } from './stored-values.ts'
-import { activeStatus } from './summary-columns.ts'
 
 /**
  * One page of sessions. Indexes find the sessions that may match, in the order of the list. The summary of a session, from
@@ -50,7 +50,7 @@ type Timed<Row> = Row & { readonly time: number }
 
 const positionOf = ({ time, id }: Timed<ListedRow>): Position => ({ time, id: decodeText(id) })
 
-interface Step {
+interface PageRequest {
   readonly sources: readonly ListSource[]
   readonly query: ParsedQuery
   readonly after: Position | undefined
@@ -59,8 +59,8 @@ interface Step {
 }
 
 /** The next rows after a position, of all sources together. */
-function nextRows<Row extends ListedRow>(database: SqlDatabase, step: Step): Timed<Row>[] {
-  const { sources, query, after, size, columns } = step
+function nextRows<Row extends ListedRow>(database: SqlDatabase, request: PageRequest): Timed<Row>[] {
+  const { sources, query, after, size, columns } = request
   const rows = sources.flatMap((source) => {
     const conditions = [...source.indexConditions, startOf(query, after), ...source.filters]
     const statement = database.statement<Timed<Row>>(pageSql(source, conditions, query.order, columns))

@@ -3,7 +3,10 @@ import { type ProcessIdentity, processState, thisProcess } from '../../platform/
 import type { SessionRow } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
 
-/** One store object of a process. It has a row in the table `openers` from its first write until it is closed. */
+/**
+ * One store object of a process. It has a row in the table `openers` from its first write until it is closed; the column `opener` of
+ * a session is the key of the instance that has its lease (`SessionRow.leased_by`).
+ */
 export interface StoreInstance {
   readonly key: number
   /** The process as JSON. */
@@ -27,7 +30,7 @@ export function parseProcess(text: unknown): ProcessIdentity | undefined {
   }
 }
 
-type InstanceState = 'own' | 'alive' | 'dead' | 'unknown' | 'closed'
+type InstanceState = 'this process' | 'alive' | 'dead' | 'unknown' | 'closed'
 
 /**
  * Tells whether the store instance that has a lease is alive. Remembers the state of each process, so use a new object for each
@@ -53,36 +56,37 @@ export class LeaseLiveness {
   isHeld({ leased_by, expires }: Pick<SessionRow, 'leased_by' | 'expires'>): boolean {
     if (leased_by === null) return false
     const state = this.#stateOf(leased_by)
-    if (state === 'own' || state === 'unknown') return expires > this.#now
+    if (state === 'this process' || state === 'unknown') return expires > this.#now
     return state === 'alive'
   }
 
   /**
-   * If the lease was not given back (its process died; or the process is in another container, where it cannot be seen, and the lease
-   * has expired): the id of that process, and how many leases it had. Requires a transaction.
+   * The process that lost this lease without giving it back, and how many leases it had: a process that died, or one in another
+   * container (whose state cannot be seen) whose lease has expired. Undefined if the lease was given back, or is still held. Requires a
+   * transaction.
    */
   deathOf(row: SessionRow): { readonly processId: string; readonly sessions: number } | undefined {
     if (row.leased_by === null || this.isHeld(row)) return undefined
     const state = this.#stateOf(row.leased_by)
     if (state !== 'dead' && state !== 'unknown') return undefined
-    const process = String(this.#database.statement(processSql).get(row.leased_by)?.process)
+    const process = String(this.#database.statement(instanceProcessSql).get(row.leased_by)?.process)
     return { processId: processIdOf(process), sessions: countLeases(this.#database, process) }
   }
 
   #stateOf(instance: number): InstanceState {
     const known = this.#states.get(instance)
     if (known) return known
-    const process = this.#database.statement(processSql).get(instance)?.process
+    const process = this.#database.statement(instanceProcessSql).get(instance)?.process
     const state = process === undefined ? 'closed' : stateOf(process, this.#own)
     this.#states.set(instance, state)
     return state
   }
 }
 
-const processSql = 'SELECT process FROM openers WHERE key = ?'
+const instanceProcessSql = 'SELECT process FROM openers WHERE key = ?'
 
-function stateOf(process: unknown, own: StoreInstance): 'own' | 'alive' | 'dead' | 'unknown' {
-  if (process === own.process) return 'own'
+function stateOf(process: unknown, own: StoreInstance): 'this process' | 'alive' | 'dead' | 'unknown' {
+  if (process === own.process) return 'this process'
   const identity = parseProcess(process)
   return identity ? processState(identity) : 'unknown'
 }
@@ -97,17 +101,17 @@ function countLeases(database: SqlDatabase, process: string): number {
   const { leases } =
     database.statement('SELECT max(leases) AS leases FROM openers WHERE process = ?').get(process) ?? {}
   if (typeof leases === 'number') return leases
-  const { n } = database.statement(leasesSql).get(process) ?? {}
+  const { n } = database.statement(instanceLeasesSql).get(process) ?? {}
   database.statement('UPDATE openers SET leases = ? WHERE process = ?').run(n ?? 1, process)
   return Number(n ?? 1)
 }
 
-const leasesSql = `SELECT count(*) AS n FROM openers JOIN sessions ON sessions.opener = openers.key
+const instanceLeasesSql = `SELECT count(*) AS n FROM openers JOIN sessions ON sessions.opener = openers.key
   WHERE openers.process = ?`
 
 /**
  * The keys of store instances that ended without closing the database, if the file has not been checked since. A process in another
- * container, whose state cannot be seen, is included. Its leases stay; if it is alive, the file is checked once for nothing.
+ * container, whose state cannot be seen, is included once: its leases stay, and if it is alive and crashes later, that is not noticed.
  */
 export function uncleanlyEnded(database: SqlDatabase): number[] {
   const rows = database.statement('SELECT key, process FROM openers WHERE is_checked = 0').all()
@@ -123,7 +127,7 @@ export function isAliveHere(process: unknown): boolean {
 export function registerInstance(database: SqlDatabase, own: StoreInstance, ended: readonly number[]): void {
   insertInstance(database, own)
   for (const key of ended) {
-    const process = database.statement(processSql).get(key)?.process
+    const process = database.statement(instanceProcessSql).get(key)?.process
     if (stateOf(process, own) === 'dead') {
       dropUnwritten(database, key)
       countLeases(database, String(process))
@@ -133,10 +137,16 @@ export function registerInstance(database: SqlDatabase, own: StoreInstance, ende
   }
 }
 
-/** Inserts the row of a store instance, unless it exists. Requires a transaction. */
+/**
+ * Inserts the row of a store instance, unless it exists. A number of leases that a process in another container counted at the
+ * supposed death of this instance is forgotten. Requires a transaction.
+ */
 export function insertInstance(database: SqlDatabase, { key, process }: StoreInstance): void {
-  database.statement('INSERT INTO openers (key, process) VALUES (?, ?) ON CONFLICT DO NOTHING').run(key, process)
+  database.statement(insertInstanceSql).run(key, process)
 }
+
+const insertInstanceSql = `INSERT INTO openers (key, process) VALUES (?, ?)
+  ON CONFLICT DO UPDATE SET leases = NULL WHERE leases IS NOT NULL`
 
 /** Deletes the row of a store instance that ended, if no lease names it any more. Requires a transaction. */
 export function deleteInstanceIfUnused(database: SqlDatabase, instance: number): void {

@@ -1,10 +1,9 @@
 import { failpoint } from '../../core/log.ts'
-import { emptySummary } from '../stored-summary.ts'
+import { storedSummaryOrPlaceholder } from './read-stored-summary.ts'
+import { saveHeadAndSummary } from './save-stored-summary.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
-import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeFormat2, encodeText, isTombstone } from './stored-values.ts'
-import { saveHeadAndSummary } from './summary-columns.ts'
 
 /** Encodes the texts of callers as format 3 does. Requires a transaction. */
 export function recodeTexts(database: SqlDatabase): void {
@@ -38,7 +37,7 @@ export function fillSummaries(database: SqlDatabase): void {
     const row = database.statement<SessionRow>(sessionSql).get(key!)!
     saveHeadAndSummary(database, {
       key: row.key,
-      before: emptySummary,
+      before: undefined,
       after: storedSummaryOrPlaceholder(database, row),
     })
   }

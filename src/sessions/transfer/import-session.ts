@@ -201,7 +201,7 @@ function withRenamedParent<Run extends { readonly parent?: ParentCall }>(
   return session === undefined ? run : { ...run, parent: { ...run.parent, session } }
 }
 
-/** An append has at most so many entries, and about so many characters of JSON. */
+/** An append has at most this many entries, and about this many characters of JSON. */
 const maxEntries = 5000
 const maxSize = 4 * 1024 * 1024
 

@@ -35,7 +35,8 @@ export class ChangeFile {
       this.#write(`${name}\n`)
       this.#names.add(name)
     } catch (cause) {
-      // Who may not write here has no part in the index, and its sessions are found by looking at them.
+      // A process without write permission here does not contribute to the index. Other processes detect its changes from the
+      // session files themselves.
       if (!withoutRights.has(codeOf(cause) ?? '')) throw storeErrorOf(cause, this.#path, 'write')
     }
   }

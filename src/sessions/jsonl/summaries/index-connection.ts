@@ -6,7 +6,7 @@ import { discardIndex, IndexDatabase, isDamage } from './index-database.ts'
 /** How long work waits for other processes that write to the index. */
 const maxWaitMs = 2000
 /** After the index failed, it is tried again after this time. */
-const retryMs = 5000
+export const retryMs = 5000
 
 /** The index of a store as long as it can be used: it may be missing, deleted, damaged, locked, or not writable. */
 export class IndexConnection {
@@ -41,19 +41,23 @@ export class IndexConnection {
     try {
       return await whenFree(() => IndexDatabase.open(this.#dir, identity))
     } catch (error) {
-      if (!mayPass(error)) throw error
+      if (!(error instanceof StoreError) && !isIndexFailure(error)) throw error
       this.#failedAt = performance.now()
       return undefined
     }
   }
 
-  /** Does work with the index, and repeats it while another process is writing. Undefined if there is no index, or it fails. */
+  /**
+   * Does work with the index, and repeats it while another process is writing. Undefined if there is no index, or it fails. Rejects
+   * if the work fails for another reason, such as a file of a session that cannot be read.
+   */
   async use<T>(work: (database: IndexDatabase) => T | Promise<T>): Promise<T | undefined> {
     const database = await this.get()
     if (!database) return undefined
     try {
       return await whenFree(() => work(database))
     } catch (error) {
+      if (!isDamage(error, database.path) && !isIndexFailure(error)) throw error
       await this.#close(database, error)
       return undefined
     }
@@ -66,8 +70,6 @@ export class IndexConnection {
       database.close()
     }
     if (isDamage(error, database.path)) await discardIndex(this.#dir)
-    else if (error instanceof StoreError)
-      throw error // of a file of a session
     else if (!isBusy(error)) this.#failedAt = performance.now()
   }
 
@@ -79,10 +81,9 @@ export class IndexConnection {
   }
 }
 
-/** Whether an error is one of the file system or of SQLite: then the sessions are read without the index. */
-function mayPass(error: unknown): boolean {
-  const code = codeOf(error)
-  return error instanceof StoreError || code === 'ERR_SQLITE_ERROR' || (code !== undefined && /^E[A-Z]+$/.test(code))
+/** Whether an error is one of SQLite, also of a damaged or closed database, or of the file system: then the index is not used. */
+function isIndexFailure(error: unknown): boolean {
+  return /^(ERR_SQLITE_ERROR|ERR_INVALID_STATE|ERR_OUT_OF_RANGE|E[A-Z]+)$/.test(codeOf(error) ?? '')
 }
 
 async function whenFree<T>(work: () => T | Promise<T>): Promise<T> {

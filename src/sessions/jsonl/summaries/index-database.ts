@@ -198,7 +198,7 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-/** Changes when the machine starts. Where the system does not tell, the time of the start does, more or less. */
+/** Identifies the start of the machine. On a system without boot ids it is the minute of the start, which may vary by one. */
 function bootOf(): string {
   return thisProcess().boot || `since ${Math.round((Date.now() / 1000 - uptime()) / 60)}`
 }

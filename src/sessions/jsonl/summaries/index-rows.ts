@@ -1,7 +1,7 @@
+import { saveHeadAndSummary } from '../../sqlite/save-stored-summary.ts'
 import type { SqlDatabase } from '../../sqlite/statements.ts'
 import { decodeText, encodeText, verifiedValue } from '../../sqlite/stored-values.ts'
-import { saveHeadAndSummary } from '../../sqlite/summary-columns.ts'
-import { emptySummary, type SessionPresence, type StoredSummary } from '../../stored-summary.ts'
+import type { SessionPresence, StoredSummary } from '../../stored-summary.ts'
 import type { LogState, MailState, SessionState } from './session-state.ts'
 
 /** A session in the index. Its id and parent are encoded by `encodeText`. */
@@ -17,12 +17,13 @@ export interface IndexRow {
   readonly name: string
   readonly size: number
   readonly inbox: string
-  readonly opener: string | null
+  /** The column `opener`: `leaseProcessId` of the `SessionState`. */
+  readonly lease_process: string | null
   readonly revision: number
 }
 
 export const rowColumns =
-  'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.name, row.size, row.inbox, row.opener, row.revision'
+  'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.name, row.size, row.inbox, row.opener AS lease_process, row.revision'
 
 /** The row of the folder with this name. */
 export function findRow(database: SqlDatabase, name: string): IndexRow | undefined {
@@ -52,9 +53,9 @@ export const mailIn = ({ has_mail }: IndexRow): SessionPresence['mail'] => mails
 export function stateIn(row: IndexRow): SessionState | undefined {
   const summary = storedSummaryIn(row)
   if (!summary) return undefined
-  const { size, inbox, opener } = row
+  const { size, inbox, lease_process: leaseProcessId } = row
   const parent = row.parent === null ? undefined : decodeText(row.parent)
-  return { id: decodeText(row.id), parent, summary, size, inbox, opener, mail: mailIn(row) }
+  return { id: decodeText(row.id), parent, summary, size, inbox, leaseProcessId, mail: mailIn(row) }
 }
 
 /** Creates the row of a session. Returns it. Requires a transaction. */
@@ -75,12 +76,12 @@ export function removeRow(database: SqlDatabase, name: string): void {
   database.statement('DELETE FROM sessions WHERE name = ?').run(name)
 }
 
-/** Writes the summary of a session. `before` is that of the row, if it is known. Requires a transaction. */
+/** Writes the summary of a session. `before` is that of the row; undefined if it is damaged. Requires a transaction. */
 export function saveLog(
   database: SqlDatabase,
   { key }: IndexRow,
   { summary, size }: LogState,
-  before: StoredSummary = emptySummary,
+  before: StoredSummary | undefined,
 ): void {
   saveHeadAndSummary(database, { key, before, after: summary })
   database.statement('UPDATE sessions SET size = ?, revision = revision + 1 WHERE key = ?').run(size, key)
@@ -89,15 +90,15 @@ export function saveLog(
 /** Requires a transaction. */
 export function saveMail(database: SqlDatabase, { key, has_mail }: IndexRow, { mail, inbox }: MailState): void {
   const value = mails.indexOf(mail)
-  // Apart, because SQLite writes every index that has a column of the statement.
+  // A separate UPDATE: SQLite rewrites every index on any column that the statement sets.
   if (value !== has_mail) database.statement('UPDATE sessions SET has_mail = ? WHERE key = ?').run(value, key)
   database.statement('UPDATE sessions SET inbox = ?, revision = revision + 1 WHERE key = ?').run(inbox, key)
 }
 
 /** Requires a transaction. */
-export function saveOpener(database: SqlDatabase, { key, opener: before }: IndexRow, opener: string | null): void {
-  if (before === opener) return
-  database.statement('UPDATE sessions SET opener = ?, revision = revision + 1 WHERE key = ?').run(opener, key)
+export function saveLeaseProcess(database: SqlDatabase, { key, lease_process }: IndexRow, id: string | null): void {
+  if (lease_process === id) return
+  database.statement('UPDATE sessions SET opener = ?, revision = revision + 1 WHERE key = ?').run(id, key)
 }
 
 /** A child may get another parent. Requires a transaction. */

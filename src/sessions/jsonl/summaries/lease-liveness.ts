@@ -27,21 +27,21 @@ export class LeaseLiveness {
     this.#options = options
   }
 
-  summaryOf({ id, parent, summary, mail, opener }: SessionState): SessionSummary {
-    const root = parent === undefined ? { id, opener } : this.#rootOf(parent)
-    return summaryOf(summary, { id, parent, mail, isHeld: root.opener !== null && this.#isHeld(root.id) })
+  summaryOf({ id, parent, summary, mail, leaseProcessId }: SessionState): SessionSummary {
+    const root = parent === undefined ? { id, mayBeHeld: leaseProcessId !== null } : this.#rootOf(parent)
+    return summaryOf(summary, { id, parent, mail, isHeld: root.mayBeHeld && this.#isHeld(root.id) })
   }
 
   /** A child is written under the lease of its root. */
-  #rootOf(parent: string): { readonly id: string; readonly opener: string | null } {
+  #rootOf(parent: string): { readonly id: string; readonly mayBeHeld: boolean } {
     const { dir, database } = this.#options
-    if (!database) return { id: lineageOf(dir, parent).at(-1) ?? parent, opener: 'unknown' }
-    let root = { id: parent, opener: 'unknown' as string | null } // it may have no entries, and so no row
+    if (!database) return { id: lineageOf(dir, parent).at(-1) ?? parent, mayBeHeld: true }
+    let root = { id: parent, mayBeHeld: true } // it may have no entries, and so no row
     for (let depth = 0; depth < maxDepth; depth++) {
       const row = findById(database, encodeText(root.id))
       if (!row) return root
-      if (row.parent === null) return { id: root.id, opener: row.opener }
-      root = { id: decodeText(row.parent), opener: 'unknown' }
+      if (row.parent === null) return { id: root.id, mayBeHeld: row.lease_process !== null }
+      root = { id: decodeText(row.parent), mayBeHeld: true }
     }
     return root
   }

@@ -35,7 +35,7 @@ export interface Appended {
   readonly blobBytes: number
 }
 
-/** So many sessions are remembered. */
+/** At most this many sessions are remembered. */
 const maxSessions = 5000
 
 /** The sessions that a store object writes, with their summaries: each append changes them, and the index gets them later. */
@@ -70,7 +70,8 @@ export class OwnSessions {
   async #prepare(name: string, { id, parent, log, ...known }: NewSession): Promise<void> {
     const before = this.#sessions.get(name)
     this.#sessions.delete(name)
-    const state = isStateOf(before, log) ? before : await this.#stateOf(name, { id, parent, log, ...known })
+    const isKnown = before && isStateOf(before, log) && isCurrent(before, join(this.#dir, name))
+    const state = isKnown ? before : await this.#stateOf(name, { id, parent, log, ...known })
     if (!state || !isStateOf(state, log)) return
     this.#sessions.set(name, { id, parent, log, summary: state.summary, size: state.size })
     if (this.#sessions.size > maxSessions) this.#sessions.delete(this.#sessions.keys().next().value ?? '')

@@ -7,9 +7,9 @@ import {
   findRow,
   type IndexRow,
   removeRow,
+  saveLeaseProcess,
   saveLog,
   saveMail,
-  saveOpener,
   saveParent,
   stateIn,
 } from './index-rows.ts'
@@ -20,7 +20,10 @@ export async function refreshRow(database: IndexDatabase, dir: string, name: str
   for (let tries = 1; !(await tryToRefresh(database, dir, name, tries < maxTries)); tries++);
 }
 
-/** A process that dies while it makes a session anew leaves a log without an entry. */
+/**
+ * Retries are limited because a log with bytes but no entry can be permanent: a process that dies while recreating a session
+ * leaves one.
+ */
 const maxTries = 5
 
 /** Returns false if the row was changed meanwhile, or is likely to be. */
@@ -56,7 +59,7 @@ function isSame(known: SessionState | undefined, state: SessionState | undefined
     known.size === state.size &&
     known.mail === state.mail &&
     known.inbox === state.inbox &&
-    known.opener === state.opener &&
+    known.leaseProcessId === state.leaseProcessId &&
     known.parent === state.parent
   )
 }
@@ -65,5 +68,5 @@ function saveState(database: IndexDatabase, row: IndexRow, state: SessionState, 
   saveParent(database, row, state.parent)
   if (state.summary !== known?.summary || state.size !== known.size) saveLog(database, row, state, known?.summary)
   saveMail(database, row, state)
-  saveOpener(database, row, state.opener)
+  saveLeaseProcess(database, row, state.leaseProcessId)
 }

@@ -5,15 +5,16 @@ import {
   addRow,
   findRow,
   type IndexRow,
+  removeRow,
+  saveLeaseProcess,
   saveLog,
   saveMail,
-  saveOpener,
   saveParent,
   storedSummaryIn,
 } from './index-rows.ts'
 import { isCurrent, type OwnSession, type OwnSessions } from './own-sessions.ts'
 import { refreshRow } from './refresh-row.ts'
-import { mailState, openerOf } from './session-state.ts'
+import { leaseProcessOf, mailState } from './session-state.ts'
 
 /** What may have changed of a session, as bits. */
 export const Aspect = {
@@ -23,8 +24,10 @@ export const Aspect = {
   delivered: 2,
   mail: 4,
   lease: 8,
-  /** Everything: the files have to be looked at. */
-  all: 16,
+  /** It is unknown what has changed: the files have to be looked at. */
+  unknown: 16,
+  /** The session was deleted. Another one may have its name by now. */
+  deleted: 32,
 } as const
 
 interface Unsaved {
@@ -44,8 +47,11 @@ export async function saveRows(database: IndexDatabase, { dir, changes, own }: U
   for (let i = 0; i < rows.length; i += maxRows) {
     if (i > 0) await setImmediate()
     database.write(() => {
-      for (const [name, aspects] of rows.slice(i, i + maxRows))
-        if (aspects & Aspect.all || !saveRow(database, dir, name, aspects, own)) unclear.push(name)
+      for (const [name, aspects] of rows.slice(i, i + maxRows)) {
+        if (aspects & Aspect.deleted) removeRow(database, name) // a new session may look as if it continued the old one
+        const isUnclear = (aspects & (Aspect.unknown | Aspect.deleted)) !== 0
+        if (isUnclear || !saveRow(database, dir, name, aspects, own)) unclear.push(name)
+      }
     })
   }
   for (const name of unclear) await refreshRow(database, dir, name)
@@ -65,7 +71,7 @@ function saveRow(database: IndexDatabase, dir: string, name: string, aspects: nu
   if (!row) return true // it has no entries
   if (aspects & Aspect.mail || (aspects & Aspect.delivered && row.has_mail > 0))
     saveMail(database, row, mailState(folder))
-  if (aspects & Aspect.lease) saveOpener(database, row, openerOf(folder))
+  if (aspects & Aspect.lease) saveLeaseProcess(database, row, leaseProcessOf(folder))
   return true
 }
 

@@ -13,7 +13,7 @@ import { inboxPath, waitingMessages } from '../inbox-file.ts'
 import { readLease } from '../lease-file.ts'
 import { logPath, openLogForReading } from '../log-file.ts'
 import { entriesIn } from '../log-lines.ts'
-import { findEnd, type LinePosition, type OpenLines, withExactErrors } from '../log-positions.ts'
+import { findEnd, type LinePosition, type OpenLogPart, withExactErrors } from '../log-positions.ts'
 import { processIdOf } from '../process-states.ts'
 import { sessionIn } from '../session-folder.ts'
 
@@ -22,7 +22,7 @@ export interface SessionState extends LogState, MailState {
   readonly id: string
   readonly parent: string | undefined
   /** The process that took the lease and has not given it back. */
-  readonly opener: string | null
+  readonly leaseProcessId: string | null
 }
 
 export interface LogState {
@@ -38,8 +38,8 @@ export interface MailState {
 }
 
 /**
- * Looks at the files of a session. Undefined if it has no entries. Only what follows after the `known` state is read, as far
- * as that fits.
+ * Looks at the files of a session. Undefined if it has no entries. If the log continues the `known` state, only the lines after
+ * it are read; otherwise the whole log.
  */
 export async function lookAtSession(
   dir: string,
@@ -49,7 +49,7 @@ export async function lookAtSession(
   const folder = join(dir, name)
   if (!isFolder(folder)) return undefined
   const session = sessionIn(folder, name)
-  const log = session && (await readable(folder, known, () => logState(folder, session.id, known)))
+  const log = session && (await orPlaceholder(folder, known, () => logState(folder, session.id, known)))
   if (!session || !log) return undefined
   const isSameLog = log.summary === known?.summary
   return {
@@ -57,7 +57,7 @@ export async function lookAtSession(
     id: session.id,
     parent: session.parent,
     ...mailState(folder, known && (isSameLog || known.mail === 'none') ? known : undefined),
-    opener: openerOf(folder),
+    leaseProcessId: leaseProcessOf(folder),
   }
 }
 
@@ -65,7 +65,7 @@ const isFolder = (path: string): boolean =>
   withReadErrors(path, () => fs.lstatSync(path, { throwIfNoEntry: false }))?.isDirectory() === true
 
 /** A damaged session is listed too, with what is known of it; reading it reports the problem. */
-async function readable(
+async function orPlaceholder(
   folder: string,
   known: LogState | undefined,
   read: () => Promise<LogState | undefined>,
@@ -75,7 +75,7 @@ async function readable(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const { mtimeMs = 0, size = 0 } = fs.lstatSync(logPath(folder), { throwIfNoEntry: false }) ?? {}
-    const [createdAt, updatedAt] = [mtimeMs, mtimeMs] // so that it does not count as old
+    const [createdAt, updatedAt] = [mtimeMs, mtimeMs] // by a time of 0 it would be pruned as an old session
     const unreadable: StoredSummary = { ...emptySummary, head: 1, createdAt, updatedAt, status: 'failed' }
     return { summary: known?.summary ?? { ...unreadable, title: '(cannot be read)' }, size }
   }
@@ -86,7 +86,7 @@ async function logState(folder: string, id: string, known: LogState | undefined)
   if (!open) return undefined
   try {
     const parts = partsOf(folder)
-    const log: OpenLines = { ...open, first: sharedEntries(parts) + 1 }
+    const log: OpenLogPart = { ...open, first: sharedEntries(parts) + 1 }
     const end = withExactErrors(log, () => findEnd(log))
     if (end.offset === 0) return undefined // what a fork shares counts from its first own entry on
     if (known?.size === end.offset && known.summary.head === end.seq - 1) return known
@@ -119,7 +119,7 @@ export async function summaryOfBase(folder: string, id: string): Promise<StoredS
 async function applyNewLines(
   folder: string,
   id: string,
-  log: OpenLines,
+  log: OpenLogPart,
   { summary, size }: LogState,
 ): Promise<StoredSummary | undefined> {
   try {
@@ -130,14 +130,14 @@ async function applyNewLines(
   }
 }
 
-/** About so many bytes are in memory at a time. */
+/** About this many bytes are in memory at a time. */
 const pieceSize = 1024 * 1024
 
 /** The summary after the lines from a position to the end. */
 async function applyLines(
   folder: string,
   id: string,
-  { fd, path, first, end }: OpenLines,
+  { fd, path, first, end }: OpenLogPart,
   before: StoredSummary,
   from: LinePosition,
 ): Promise<StoredSummary> {
@@ -183,7 +183,7 @@ export function mailState(folder: string, known?: MailState): MailState {
 }
 
 /** The process that took the lease of a session and has not given it back. */
-export function openerOf(folder: string): string | null {
+export function leaseProcessOf(folder: string): string | null {
   try {
     const lease = readLease(folder)
     if (!lease || lease.expires === 0) return null

@@ -178,6 +178,28 @@ test('ST01 a session that was deleted, copied or restored by hand is listed as i
   expect(await store.find('copy')).toMatchObject({ title: 'Title 2' })
 })
 
+test('ST01 a session that was deleted and made anew with a log of the same size is listed as it is', async () => {
+  const dir = newFolder()
+  const [one, two] = [open(dir), open(dir)]
+  const make = async (store: SessionStore, title: string): Promise<void> => {
+    const { epoch } = await lease(store)
+    await store.append('s', [{ type: 'details', title, seq: 1, id: 'd', at: 1 }], { epoch, head: 0 })
+    await store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+  }
+  const titles = async (store: SessionStore) => (await allSessions(store)).map(({ title }) => title)
+  await make(one, 'first')
+  expect(await titles(one)).toEqual(['first'])
+  await one.delete('s')
+  await make(one, 'other')
+  expect(await titles(one)).toEqual(['other'])
+  await two.delete('s')
+  await make(two, 'third')
+  expect(await titles(two)).toEqual(['third'])
+  const { epoch, head } = await lease(one)
+  await one.append('s', [entry(2)], { epoch, head })
+  expect(await titles(one)).toEqual(['third'])
+})
+
 test('ST18 the leases of a dead process are counted once', async () => {
   const dir = newFolder()
   const store = open(dir)

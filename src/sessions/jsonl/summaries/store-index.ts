@@ -13,7 +13,7 @@ import { ProcessStates, processIdOf } from '../process-states.ts'
 import { folderNameOf, readMeta } from '../session-folder.ts'
 import { folderNamesIn } from '../session-list.ts'
 import { ChangeFile, otherChanges } from './change-file.ts'
-import { IndexConnection } from './index-connection.ts'
+import { IndexConnection, retryMs } from './index-connection.ts'
 import type { IndexDatabase } from './index-database.ts'
 import { countLeases, findRow, type IndexRow, rowColumns, stateIn } from './index-rows.ts'
 import { LeaseLiveness } from './lease-liveness.ts'
@@ -101,14 +101,18 @@ export class StoreIndex {
 
   /** Adds an append to the summary of its session. Returns what changed. */
   append(name: string, appended: Appended): number {
-    if (!this.#own.add(name, appended)) return Aspect.all
+    if (!this.#own.add(name, appended)) return Aspect.unknown
     return appended.originalEntries.some((entry) => 'clientKey' in entry) ? Aspect.log | Aspect.delivered : Aspect.log
   }
 
   #addUnsaved(name: string, aspects: number): void {
     this.#unsaved.set(name, (this.#unsaved.get(name) ?? 0) | aspects)
+    this.#armTimer(this.#pauseMs)
+  }
+
+  #armTimer(pauseMs: number): void {
     // What fails here stays unsaved, and fails again when sessions are listed.
-    this.#timer ??= setTimeout(() => void this.#save().catch(() => {}), this.#pauseMs).unref()
+    this.#timer ??= setTimeout(() => void this.#save().catch(() => {}), pauseMs).unref()
   }
 
   async find(id: string): Promise<SessionSummary | undefined> {
@@ -149,13 +153,14 @@ export class StoreIndex {
       await this.#bringUpToDate(database)
       return database.write(() => countLeases(database, id))
     })
-    return Math.max(1, counted ?? (await this.#countOpeners(id)))
+    return Math.max(1, counted ?? (await this.#countLeases(id)))
   }
 
   /** The same without an index. */
-  async #countOpeners(id: string): Promise<number> {
+  async #countLeases(id: string): Promise<number> {
     let count = 0
-    for await (const name of folderNamesIn(this.#options.dir)) if ((await this.#lookAt(name))?.opener === id) count++
+    for await (const name of folderNamesIn(this.#options.dir))
+      if ((await this.#lookAt(name))?.leaseProcessId === id) count++
     return count
   }
 
@@ -230,9 +235,10 @@ export class StoreIndex {
 
   /** Writes to the index what it does not have. */
   async #save(): Promise<void> {
+    this.#timer = undefined
     await this.#connection.use((database) => this.#saveTo(database))
-    // If there is no index, or another process was writing for too long.
-    if (this.#unsaved.size > 0) this.#addUnsaved(this.#unsaved.keys().next().value ?? '', 0)
+    // Still unsaved: there is no index, or another process was writing for too long.
+    if (this.#unsaved.size > 0) this.#armTimer(retryMs)
   }
 
   async #saveTo(database: IndexDatabase): Promise<void> {
@@ -264,6 +270,7 @@ export class StoreIndex {
 
   async close(): Promise<void> {
     await this.#connection.use((database) => this.#saveTo(database)).catch(() => {})
+    this.#unsaved.clear()
     clearTimeout(this.#timer)
     await this.#connection.close()
     this.#changes.close()

@@ -2,25 +2,25 @@ import { attentionOf, type StoredSummary } from '../stored-summary.ts'
 import type { SqlDatabase } from './statements.ts'
 import { checksumOf, encodeText } from './stored-values.ts'
 
-/** An append to a session: its summary before and after. */
+/** A change of the summary of a session. */
 interface SummaryChange {
   readonly key: number
-  readonly before: StoredSummary
+  /** The summary in the row. Undefined if there is none, or it is damaged or outdated: then all columns are written. */
+  readonly before: StoredSummary | undefined
   readonly after: StoredSummary
-  /** Write only if the session has this epoch and is at the head of `before`. */
-  readonly epoch?: number
+  /** Write only if the session has this epoch and head. */
+  readonly fence?: { readonly epoch: number; readonly head: number }
 }
 
 /** Writes the summary of a session, with its head. Returns whether the session was as expected. Requires a transaction. */
-export function saveHeadAndSummary(database: SqlDatabase, { key, before, after, epoch }: SummaryChange): boolean {
+export function saveHeadAndSummary(database: SqlDatabase, { key, before, after, fence }: SummaryChange): boolean {
   const body = JSON.stringify(after)
-  const isFenced = epoch !== undefined
   const values = [after.head, body, checksumOf(body, key), after.updatedAt]
-  const whereValues = isFenced ? [key, epoch, before.head] : [key]
-  const isListedAlike = haveSameListedValues(before, after)
+  const whereValues = fence ? [key, fence.epoch, fence.head] : [key]
+  const isListedAlike = before !== undefined && haveSameListedValues(before, after)
   const { changes } = isListedAlike
-    ? database.statement(isFenced ? summaryFencedSql : summarySql).run(...values, ...whereValues)
-    : database.statement(isFenced ? listedFencedSql : listedSql).run(...values, ...listedValues(after), ...whereValues)
+    ? database.statement(fence ? summaryFencedSql : summarySql).run(...values, ...whereValues)
+    : database.statement(fence ? listedFencedSql : listedSql).run(...values, ...listedValues(after), ...whereValues)
   if (changes !== 1) return false
   if (isListedAlike && before.tags === after.tags) touchTags(database, key, after)
   else replaceTags(database, key, after)
@@ -36,7 +36,7 @@ const listedSql = `UPDATE sessions SET ${summaryColumns}, ${listedColumns} WHERE
 const listedFencedSql = `${listedSql} AND epoch = ? AND head = ?`
 
 const haveSameListedValues = (a: StoredSummary, b: StoredSummary): boolean =>
-  a.head > 0 && listedFields.every((field) => a[field] === b[field]) && needsAttention(a) === needsAttention(b)
+  listedFields.every((field) => a[field] === b[field]) && needsAttention(a) === needsAttention(b)
 const listedFields = ['createdAt', 'status', 'isActive', 'tenant', 'kind', 'folder'] as const
 
 /** Whether the session needs attention, if no process holds it, even when its inbox is empty. */

@@ -3,9 +3,9 @@ import type { EntryRange } from '../../core/store.ts'
 import { emptySummary, type StoredSummary } from '../stored-summary.ts'
 import type { ForkBase } from './append.ts'
 import { readSpan, type Span, spanOf } from './log-reader.ts'
+import { applyNextEntries, pieceSize, storedSummaryOf } from './read-stored-summary.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
-import { applyNextEntries, pieceSize, storedSummaryOf } from './stored-summaries.ts'
 
 /** Runs a function in a transaction. */
 type Read = <T>(work: (database: { readonly connection: SqlDatabase; readonly rows: SessionRows }) => T) => Promise<T>

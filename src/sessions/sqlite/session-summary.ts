@@ -1,10 +1,10 @@
 import type { SessionSummary } from '../../core/store.ts'
 import { type SessionPresence, summaryOf } from '../stored-summary.ts'
 import type { RowReader } from './list-sessions.ts'
+import { storedSummaryOrPlaceholder } from './read-stored-summary.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
 import type { LeaseLiveness } from './store-instances.ts'
-import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeText } from './stored-values.ts'
 
 /** What `listSessions` needs to make summaries of rows. */

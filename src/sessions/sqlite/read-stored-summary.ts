@@ -8,11 +8,19 @@ import type { SessionRow } from './session-rows.ts'
 import type { SqlDatabase } from './statements.ts'
 import { decodeText, entryKey, entryKeysEnd, verifiedValue } from './stored-values.ts'
 
-/** The stored summary of a session. If it is damaged, it is computed from the log. Throws if the log is damaged too. */
+/**
+ * The stored summary of a session. If it is damaged or outdated, it is computed from the log; throws if that is damaged too. It is
+ * outdated if a process with an older version of this library, in another container, has appended since the file was upgraded.
+ */
 export function storedSummaryOf(database: SqlDatabase, row: SessionRow): StoredSummary {
-  const summary = intactSummary(row)
-  // A process with an older version of this library, in another container, may have appended since the file was upgraded.
-  return summary?.head === row.head ? summary : summaryFromLog(database, row)
+  return summaryIn(row) ?? summaryFromLog(database, row)
+}
+
+/** The summary in a row. Undefined if it is damaged or outdated: see `storedSummaryOf`. */
+export function summaryIn({ key, head, record, record_sum }: SessionRow): StoredSummary | undefined {
+  if (record === null || record_sum === null) return undefined
+  const summary = verifiedValue({ body: record, sum: record_sum }, key) as StoredSummary | undefined
+  return summary?.head === head ? summary : undefined
 }
 
 /** As `storedSummaryOf`, for lists: a session that cannot be read is shown with a placeholder. */
@@ -34,11 +42,6 @@ function placeholderSummary(database: SqlDatabase, { key, head }: SessionRow): S
 }
 
 const lastTimeSql = 'SELECT max(at) AS at FROM entries WHERE place > ? AND place < ?'
-
-function intactSummary({ key, record, record_sum }: SessionRow): StoredSummary | undefined {
-  if (record === null || record_sum === null) return undefined
-  return verifiedValue({ body: record, sum: record_sum }, key) as StoredSummary | undefined
-}
 
 /** The summary of a session, computed from its log. */
 function summaryFromLog(database: SqlDatabase, row: SessionRow): StoredSummary {
