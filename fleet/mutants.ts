@@ -70,11 +70,11 @@ export const mutants: readonly Mutant[] = [
         find: "failpoint('postgres.append.before', entries)",
         replace: `if (keys.length > 0) {
         await tables.write(\`update \${schema}.inbox set body = null where client_key = any ($1::text::text[])\`, [rows[2]])
-        await new Promise((resolve) => setTimeout(resolve, 300))
+        await new Promise((resolve) => setTimeout(resolve, 1000))
       }`,
       },
     ],
-    part: 'kills',
+    part: 'kills', // a kill must fall into that second
   },
   {
     name: 'park on first death',
