@@ -30,6 +30,19 @@ describe('what a provider says about its models', () => {
     expect(await contextWindow('claude-sonnet-4-5')).toBeGreaterThan(100_000)
   })
 
+  test('a catalogue that could not be made is made by the next question', async () => {
+    let failures = 1
+    const { costOf, contextWindow } = catalogueLookups('anthropic', {
+      get models() {
+        if (failures-- > 0) throw new Error('not loaded')
+        return { mine: rates }
+      },
+    })
+    await expect(contextWindow('mine')).rejects.toThrow('not loaded')
+    expect(await contextWindow('mine')).toBe(1000)
+    expect(costOf('mine', million)).toBe(3)
+  })
+
   test('a service has both, whatever stands around it', async () => {
     const service = anthropic({ apiKey: 'k', prices: { models: { mine: rates } } })
     const blind = { ...plainProvider(service), meta: { ...service.meta, capabilities: { vision: false } } }

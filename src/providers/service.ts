@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { EventIterator, ModelEvent, ModelRequest, Provider, ProviderCapabilities } from '../core/provider.ts'
+import { once } from '../core/waiting.ts'
 import type { Transport } from '../platform/http.ts'
 import type { Catalogue, CatalogueOverrides } from './catalogue.ts'
 import type { CredentialLookup, CredentialOptions, CredentialSource, RequestCredential } from './credential.ts'
@@ -48,27 +49,22 @@ export interface Service {
 
 /**
  * Makes a provider of a service and its wire, with `withWatchdog` and `withRetry` around it. The wire and the client are
- * loaded by the first request.
+ * loaded by the first request; if that fails, by the next one.
  */
 export function createProvider(service: Service, options: ServiceOptions): Provider {
   const { clock = systemClock, retry, watchdog } = options
   let client: ServiceClient | undefined
-  let loading: Promise<ServiceClient> | undefined
-  const load = async (): Promise<ServiceClient> => {
+  const load = once(async (): Promise<ServiceClient> => {
     const loadingWire = typeof service.wire === 'function' ? service.wire() : service.wire
     const [wire, { ServiceClient }] = await Promise.all([loadingWire, import('./service-client.ts')])
     client = new ServiceClient({ service, wire, options, clock })
     return client
-  }
+  })
   const provider: Provider = {
     meta: { name: service.name, defaultModel: service.defaultModel, capabilities: service.capabilities },
     stream(request, signal) {
       if (client) return client.stream(request, signal)
-      loading ??= load().catch((error) => {
-        loading = undefined // the next request tries again
-        throw error
-      })
-      return new LazyStream(loading.then((loaded) => loaded.stream(request, signal)))
+      return new LazyStream(load().then((loaded) => loaded.stream(request, signal)))
     },
     classifyError: (error) => client?.classifyError(error) ?? null,
     ...catalogueLookups(service.name, options.prices),
@@ -116,28 +112,26 @@ const done = { done: true, value: undefined } as const
 
 /**
  * The functions of a provider that look up prices and context windows in a catalogue. The catalogue is loaded by the first call of
- * either function. The client has a catalogue of its own; both catalogues read the same price list, which is loaded once.
+ * either function; if that fails, by the next one. The client has a catalogue of its own; both catalogues read the same price list, which is loaded once.
  */
 export function catalogueLookups(
   provider: string,
   prices: CatalogueOverrides | false | undefined,
 ): Required<Pick<Provider, 'costOf' | 'contextWindow'>> {
   let catalogue: Catalogue | undefined
-  let loading: Promise<Catalogue> | undefined
-  const load = async (): Promise<Catalogue> => {
+  const load = once(async (): Promise<Catalogue> => {
     const { createCatalogue } = await import('./catalogue.ts')
     catalogue = createCatalogue(prices === false ? { prices } : prices)
     return catalogue
-  }
+  })
   return {
     costOf(model, usage) {
       if (catalogue) return catalogue.costOf(provider, model, usage)
-      loading ??= load()
-      return loading.then((loaded) => loaded.costOf(provider, model, usage))
+      return load().then((loaded) => loaded.costOf(provider, model, usage))
     },
     async contextWindow(model) {
-      loading ??= load()
-      return (await (await loading).modelInfo(provider, model))?.contextWindow
+      const info = await (await load()).modelInfo(provider, model)
+      return info?.contextWindow
     },
   }
 }
