@@ -215,7 +215,7 @@ const mergedFields = ['generationConfig', 'output_config', 'text', 'stream_optio
 
 /**
  * The messages that get a cache breakpoint: the newest one and, if many blocks were added since the previous request, the last
- * message of that request. A service searches only so many blocks backwards for a cached prefix.
+ * message of that request. A service searches only a limited number of blocks backwards for a cached prefix.
  */
 function breakpoints(messages: readonly Message[]): readonly number[] {
   const newest = messages.length - 1

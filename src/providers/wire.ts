@@ -22,8 +22,8 @@ export interface Wire {
   /** The same items with a cache breakpoint at their end: the service caches the request up to there. Absent if the API has no breakpoints. */
   withCacheBreakpoint?(items: readonly WireItem[]): readonly WireItem[]
   /**
-   * A shortcut for adding a breakpoint to a message that is already serialized. Every serialized message ends with `end`; to insert
-   * `text` just before `end` makes the breakpoint. Not used if the last block is thinking.
+   * A shortcut for adding a breakpoint to a message that is already serialized. Every serialized message ends with `end`;
+   * inserting `text` just before `end` makes the breakpoint. Not used if the last block is thinking.
    */
   readonly breakpointPatch?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder

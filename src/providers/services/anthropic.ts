@@ -88,7 +88,8 @@ const rules: OptionRules<AnthropicOptions> = {
 
 /**
  * The headers that this provider sets itself, each with the option for it. `checkServiceOptions` refuses them in the option `headers`:
- * a request could carry two credentials, which the service rejects.
+ * the first two because the service rejects a request with two credentials, the others because the provider's own values would
+ * replace them.
  */
 const ownHeaders = {
   'x-api-key': 'apiKey',

@@ -46,7 +46,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
         }
       },
       fields({ max_output_tokens, ...fields }, _request, credential) {
-        // The backend for ChatGPT plans refuses `max_output_tokens`.
+        // The backend for ChatGPT plans refuses `max_output_tokens`, and a request without `instructions`.
         return credential?.kind === 'oauth' ? { instructions: '', ...fields } : { max_output_tokens, ...fields }
       },
     },

@@ -2,7 +2,7 @@ import { estimateTokens } from '../../core/estimate-tokens.ts'
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { type Decoder, StreamError, type WireReply } from '../wire.ts'
-import { replyId, streamFailure, tokenCount, withProviderData } from './payload.ts'
+import { firstAmount, replyId, streamFailure, withProviderData } from './payload.ts'
 
 /** Decodes the events of the Messages API. Unknown events are ignored; blocks of unknown kinds are kept whole. */
 export class AnthropicDecoder implements Decoder {
@@ -150,7 +150,7 @@ export class AnthropicDecoder implements Decoder {
 
   #reply(): WireReply {
     const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => contentOf(block))
-    const oneHourCacheTokens = tokenCount(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
+    const oneHourCacheTokens = firstAmount(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
     return {
       type: 'reply',
       content,
@@ -286,9 +286,9 @@ function parseOrEmpty(text: string): unknown {
 
 /** `input` excludes cached tokens, and so does `input_tokens` of this service. */
 function usageOf(usage: RawUsage): TurnUsage {
-  const cacheRead = tokenCount(usage.cache_read_input_tokens)
-  const cacheCreation = tokenCount(usage.cache_creation_input_tokens)
-  const reasoning = tokenCount(usage.output_tokens_details?.thinking_tokens)
+  const cacheRead = firstAmount(usage.cache_read_input_tokens)
+  const cacheCreation = firstAmount(usage.cache_creation_input_tokens)
+  const reasoning = firstAmount(usage.output_tokens_details?.thinking_tokens)
   return {
     input: tokensOfAnsweringModel(usage, 'input_tokens'),
     output: tokensOfAnsweringModel(usage, 'output_tokens'),
@@ -307,8 +307,8 @@ function tokensOfAnsweringModel(usage: RawUsage, name: 'input_tokens' | 'output_
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
   const stepsOfRequestedModel = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
   const hasFallback = steps.some((step) => step?.type === 'fallback_message')
-  if (stepsOfRequestedModel.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
-  return stepsOfRequestedModel.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
+  if (stepsOfRequestedModel.length === 0 || hasFallback) return firstAmount(usage[name]) ?? 0
+  return stepsOfRequestedModel.reduce((sum, step) => sum + (firstAmount(step![name]) ?? 0), 0)
 }
 
 interface RawUsage {

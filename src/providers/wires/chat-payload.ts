@@ -1,7 +1,7 @@
 import { asRecord } from '../../core/schema-types.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import type { StreamError, WireError } from '../wire.ts'
-import { isNonEmptyText, streamFailure, tokenCount } from './payload.ts'
+import { firstAmount, isNonEmptyText, streamFailure } from './payload.ts'
 
 /** Reads an error body in the shapes of OpenAI, FastAPI, Ollama, OpenRouter, Mistral and others. */
 export function readError(body: unknown): WireError {
@@ -98,13 +98,18 @@ const statuses: ReadonlyMap<string, number> = new Map(
 
 /** The usage of a completion, wherever a vendor writes it. */
 export function usageOf(raw: RawUsage, { reasoningOutsideOutput = false } = {}): TurnUsage {
-  const prompt = tokenCount(raw.prompt_tokens) ?? 0
-  const completion = tokenCount(raw.completion_tokens) ?? 0
-  const reasoning = tokenCount(raw.completion_tokens_details?.reasoning_tokens)
+  const prompt = firstAmount(raw.prompt_tokens) ?? 0
+  const completion = firstAmount(raw.completion_tokens) ?? 0
+  const reasoning = firstAmount(raw.completion_tokens_details?.reasoning_tokens)
   const details = raw.prompt_tokens_details ?? raw.prompt_token_details
-  const read = tokenCount(details?.cached_tokens, raw.prompt_cache_hit_tokens, raw.cached_tokens, raw.num_cached_tokens)
-  const written = tokenCount(details?.cache_write_tokens)
-  const cost = tokenCount(raw.cost)
+  const read = firstAmount(
+    details?.cached_tokens,
+    raw.prompt_cache_hit_tokens,
+    raw.cached_tokens,
+    raw.num_cached_tokens,
+  )
+  const written = firstAmount(details?.cache_write_tokens)
+  const cost = firstAmount(raw.cost)
   // The total shows whether reasoning is really not included.
   const isOutside = reasoningOutsideOutput && raw.total_tokens !== prompt + completion
   return {

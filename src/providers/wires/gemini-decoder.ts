@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import { setOwn } from '../../core/turn.ts'
 import { type Decoder, StreamError, type WireError, type WireReply } from '../wire.ts'
-import { replyId, streamFailure, tokenCount, withProviderData } from './payload.ts'
+import { firstAmount, replyId, streamFailure, withProviderData } from './payload.ts'
 
 export const wireName = 'gemini'
 
@@ -183,9 +183,9 @@ const bound = (thoughtSignature: string | undefined): StoredData =>
   thoughtSignature ? { bound: { thoughtSignature } } : {}
 
 function usageOf(counts: Raw): ModelReply['usage'] {
-  const number = (name: string): number => tokenCount(counts[name]) ?? 0
-  const cacheRead = tokenCount(counts.cachedContentTokenCount)
-  const reasoning = tokenCount(counts.thoughtsTokenCount)
+  const number = (name: string): number => firstAmount(counts[name]) ?? 0
+  const cacheRead = firstAmount(counts.cachedContentTokenCount)
+  const reasoning = firstAmount(counts.thoughtsTokenCount)
   return {
     input: Math.max(0, number('promptTokenCount') + number('toolUsePromptTokenCount') - (cacheRead ?? 0)),
     output: number('candidatesTokenCount') + (reasoning ?? 0),

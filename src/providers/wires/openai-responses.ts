@@ -93,13 +93,13 @@ function writeReasoning(thinking: ThinkingLevel, efforts: readonly Effort[]): ob
   return least && { effort: least }
 }
 
-/** Thinking counts as output, so its budget is added to the token limit. */
+/** The service counts thinking as output, so a budget for thinking is added to the limit. */
 function outputLimit(
   { thinking, thinkingBudget, maxTokens }: ModelRequest,
   efforts: readonly Effort[] | undefined,
 ): number {
-  const isOn = efforts !== undefined && thinking !== 'off' && thinking !== 'adaptive'
-  const budget = isOn ? (thinkingBudget ?? thinkingBudgets[thinking]) : 0
+  const hasThinkingBudget = efforts !== undefined && thinking !== 'off' && thinking !== 'adaptive'
+  const budget = hasThinkingBudget ? (thinkingBudget ?? thinkingBudgets[thinking]) : 0
   return Math.max(maxTokens + budget, minOutputTokens)
 }
 
@@ -182,8 +182,10 @@ function writeAssistant(content: readonly SessionContentBlock[]): readonly WireI
   // An item with an id is only accepted after its reasoning; without an id, reasoning is not required.
   let hasReasoning = false
   for (const [i, block] of content.entries()) {
-    if (block.type === 'text' && !providerDataOf<StoredData>(wireName, block).block) {
-      const { id, phase } = providerDataOf<StoredData>(wireName, block).bound ?? {}
+    const { block: serviceItem, bound: forSameModel }: StoredData =
+      block.type === 'text' ? providerDataOf<StoredData>(wireName, block) : {}
+    if (block.type === 'text' && !serviceItem) {
+      const { id, phase } = forSameModel ?? {}
       if (!open || open.id !== id) {
         const json = { ...message('assistant'), ...(hasReasoning && idOf('msg_', id)), ...(phase && { phase }) }
         open = { id, json: { ...json, content: [] }, blockIndexes: [] }
@@ -203,7 +205,8 @@ function writeAssistant(content: readonly SessionContentBlock[]): readonly WireI
 }
 
 function writeText(block: TextBlock): object {
-  const { annotations, refusal } = providerDataOf<StoredData>(wireName, block).bound ?? {}
+  const { bound: forSameModel } = providerDataOf<StoredData>(wireName, block)
+  const { annotations, refusal } = forSameModel ?? {}
   if (refusal) return { type: 'refusal', refusal: block.text }
   return { type: 'output_text', text: block.text, ...(annotations && { annotations }) }
 }
@@ -218,10 +221,10 @@ function writeItem(block: SessionContentBlock, { next, hasReasoning }: ItemConte
   // Reasoning is refused without the item that follows it.
   if (block.type === 'thinking') return next && next.type !== 'thinking' ? writeThinking(block) : undefined
   if (block.type !== 'tool_call') return undefined
-  const { bound, ...more } = providerDataOf<StoredData>(wireName, block)
+  const { bound: forSameModel, ...more } = providerDataOf<StoredData>(wireName, block)
   return {
     type: 'function_call',
-    ...(hasReasoning && idOf('fc_', bound?.id)),
+    ...(hasReasoning && idOf('fc_', forSameModel?.id)),
     call_id: block.id,
     name: block.name,
     arguments: JSON.stringify(block.input),
@@ -230,7 +233,8 @@ function writeItem(block: SessionContentBlock, { next, hasReasoning }: ItemConte
 }
 
 function writeThinking(block: ThinkingBlock): object | undefined {
-  const { id, encrypted_content, lengths = [] } = providerDataOf<StoredData>(wireName, block).bound ?? {}
+  const { bound: forSameModel } = providerDataOf<StoredData>(wireName, block)
+  const { id, encrypted_content, lengths = [] } = forSameModel ?? {}
   if (encrypted_content === undefined) return undefined
   let at = 0
   const summary = lengths.map((length) => {
@@ -264,21 +268,21 @@ const quotaCodes = new Set<unknown>(['insufficient_quota', 'usage_limit_reached'
 
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high'
 
-const plain: readonly Effort[] = ['low', 'medium', 'high']
+const lowToHigh: readonly Effort[] = ['low', 'medium', 'high']
 
 /** The first match counts. An unknown model is treated as one without reasoning. */
 const families: readonly (readonly [RegExp, readonly Effort[] | undefined])[] = [
-  [/codex/, plain],
+  [/codex/, lowToHigh],
   [/gpt-5-chat/, undefined],
   [/gpt-5\.\d+-chat/, ['medium']],
   [/gpt-5-pro/, ['high']],
   [/gpt-5\.\d+-pro/, ['medium', 'high']],
-  [/gpt-5\.\d/, ['none', ...plain]],
-  [/gpt-5/, ['minimal', ...plain]],
-  [/gpt-6-(luna|sol)|gpt-6\.1-terra/, ['none', ...plain]],
-  [/gpt-([6-9]|1\d)\b|gpt-oss|(^|\/)o\d+(-|$)/, plain],
+  [/gpt-5\.\d/, ['none', ...lowToHigh]],
+  [/gpt-5/, ['minimal', ...lowToHigh]],
+  [/gpt-6-(luna|sol)|gpt-6\.1-terra/, ['none', ...lowToHigh]],
+  [/gpt-([6-9]|1\d)\b|gpt-oss|(^|\/)o\d+(-|$)/, lowToHigh],
   [/grok.*non-reasoning/, undefined],
-  [/grok-(4\.[3-9]|latest|4\.20-multi-agent)/, plain],
+  [/grok-(4\.[3-9]|latest|4\.20-multi-agent)/, lowToHigh],
   [/grok-4/, []],
 ]
 

@@ -7,10 +7,10 @@ export const mediaOf = ({ output }: ToolResultBlock): readonly (ImageBlock | Doc
 
 export const dataUrl = ({ mediaType, data }: ImageBlock | DocumentBlock): string => `data:${mediaType};base64,${data}`
 
-/** The first positive count, else the first valid one: services write counts in several places, and some are wrong. */
-export function tokenCount(...values: readonly unknown[]): number | undefined {
-  const counts = values.filter((value): value is number => Number.isFinite(value) && (value as number) >= 0)
-  return counts.find((count) => count > 0) ?? counts[0]
+/** The first positive amount (of tokens or money), else the first valid one: services write amounts in several places, and some are wrong. */
+export function firstAmount(...values: readonly unknown[]): number | undefined {
+  const amounts = values.filter((value): value is number => Number.isFinite(value) && (value as number) >= 0)
+  return amounts.find((amount) => amount > 0) ?? amounts[0]
 }
 
 /** The id that a service gives its reply, if it gives one. */

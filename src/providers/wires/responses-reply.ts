@@ -1,6 +1,6 @@
 import type { ModelReply } from '../../core/provider.ts'
 import type { ProviderData, ThinkingBlock, TurnUsage } from '../../core/turn.ts'
-import { tokenCount, withProviderData } from './payload.ts'
+import { firstAmount, providerDataOf, withProviderData } from './payload.ts'
 
 export const wireName = 'openai-responses'
 
@@ -33,10 +33,11 @@ export const isCall = ({ kind, call }: Item): boolean =>
 /** The separator between the parts of a summary. */
 export const paragraph = '\n\n'
 
-/** What is stored with a block to send it back; `bound` is only sent to the model that made it. */
+/** What is stored with a block to send it back. Existing logs have these names; variables have those in parentheses. */
 export interface StoredData {
-  /** A whole item of the service's own kind. */
+  /** A whole item of the service's own kind (`serviceItem`). */
   readonly block?: object
+  /** Only sent to the model that made it (`forSameModel`). */
   readonly bound?: {
     readonly id?: string
     readonly phase?: string
@@ -48,11 +49,13 @@ export interface StoredData {
   }
 }
 
-/** Converts the items to blocks. */
+/**
+ * Converts the items to blocks. A service accepts reasoning back only with the item after it. If that item will not be sent back
+ * (there is none, or its text is blank), the reasoning is kept as plain text for display, without the data needed to send it back.
+ */
 export function contentOf(items: readonly Item[]): Blocks {
   const byItem = items.map(blocksOf)
   return byItem.flatMap((blocks, i) => {
-    // Reasoning is only sent back together with the item after it, and blank text is not sent at all.
     const isKept = items[i]!.kind !== 'reasoning' || byItem[i + 1]?.some(isSent)
     if (isKept) return blocks
     return blocks.flatMap((block): Blocks => ('text' in block && block.text !== '' ? [thought(block.text)] : []))
@@ -65,7 +68,8 @@ const thought = (text: string): ThinkingBlock => ({ type: 'thinking', text })
 
 function isSent(block: Blocks[number]): boolean {
   if (block.type !== 'text') return block.type !== 'thinking'
-  return block.text.trim() !== '' || 'block' in ((block.providerData?.[wireName] ?? {}) as StoredData)
+  const { block: serviceItem } = providerDataOf<StoredData>(wireName, block)
+  return block.text.trim() !== '' || serviceItem !== undefined
 }
 
 function blocksOf(item: Item): Blocks {
@@ -76,7 +80,7 @@ function blocksOf(item: Item): Blocks {
       return parts.map((part) => ({
         type: 'text',
         text: part.text,
-        ...providerDataOf({ bound: messageData(raw, part) }),
+        ...storedData({ bound: messageData(raw, part) }),
       }))
     case 'reasoning':
       return thinkingOf(raw, parts)
@@ -90,7 +94,7 @@ function blocksOf(item: Item): Blocks {
           id: item.callId,
           name: String(name ?? ''),
           input: parts[0]?.text ?? '{}',
-          ...providerDataOf(data),
+          ...storedData(data),
         },
       ]
     }
@@ -98,7 +102,7 @@ function blocksOf(item: Item): Blocks {
       if (item.call)
         return [{ type: 'tool_call', id: item.callId, name: item.call.name, input: parts[0]?.text ?? '{}' }]
       // The service runs such an item itself and needs it back unchanged; an incomplete one is dropped.
-      return isDone ? [{ type: 'text', text: '', ...providerDataOf({ block: raw }) }] : []
+      return isDone ? [{ type: 'text', text: '', ...storedData({ block: raw }) }] : []
   }
 }
 
@@ -116,11 +120,11 @@ function thinkingOf({ id, encrypted_content }: RawItem, parts: readonly Part[]):
   // Services accept summaries back, but not the reasoning text.
   const isSummary = parts.every(({ kind }) => kind === 'summary_text')
   const lengths = isSummary ? parts.map((part) => part.text.length) : []
-  return [{ ...thought(text), ...providerDataOf({ bound: { id, encrypted_content, lengths } }) }]
+  return [{ ...thought(text), ...storedData({ bound: { id, encrypted_content, lengths } }) }]
 }
 
 /** The data to send back, without undefined fields. */
-function providerDataOf(data: Record<string, unknown>): { providerData?: ProviderData } {
+function storedData(data: Record<string, unknown>): { providerData?: ProviderData } {
   const kept = definedFields({ ...data, ...('bound' in data && { bound: definedFields(data.bound as object) }) })
   return kept ? withProviderData(wireName, kept) : {}
 }
@@ -132,13 +136,13 @@ function definedFields(data: object): object | undefined {
 
 /** The service includes cached tokens in `input_tokens`; some services exclude them. */
 export function usageOf(usage: RawUsage | null | undefined): TurnUsage {
-  const all = tokenCount(usage?.input_tokens) ?? 0
-  const cacheRead = tokenCount(usage?.input_tokens_details?.cached_tokens)
-  const cacheCreation = tokenCount(usage?.input_tokens_details?.cache_write_tokens)
+  const all = firstAmount(usage?.input_tokens) ?? 0
+  const cacheRead = firstAmount(usage?.input_tokens_details?.cached_tokens)
+  const cacheCreation = firstAmount(usage?.input_tokens_details?.cache_write_tokens)
   const fresh = all - (cacheRead ?? 0) - (cacheCreation ?? 0)
-  const cost = tokenCount(usage?.cost)
-  const output = tokenCount(usage?.output_tokens) ?? 0
-  const reasoning = tokenCount(usage?.output_tokens_details?.reasoning_tokens)
+  const cost = firstAmount(usage?.cost)
+  const output = firstAmount(usage?.output_tokens) ?? 0
+  const reasoning = firstAmount(usage?.output_tokens_details?.reasoning_tokens)
   return {
     input: fresh >= 0 ? fresh : all,
     output,
