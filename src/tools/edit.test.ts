@@ -234,6 +234,18 @@ describe('bytes', () => {
     )
   })
 
+  test('FT-20 in a file that is not all UTF-8 no two characters look alike, though their last bytes would as Latin-1', async () => {
+    const before = Buffer.concat([Buffer.from([0xe9]), Buffer.from('\nse queda allà\nfin\n')])
+    put('a.txt', before)
+    expect((await run({ old_string: 'se queda allí\nfin', new_string: 'se queda aquí\nfin' })).output).toContain(
+      'not found',
+    )
+    expect((await run({ old_string: 'se queda all\u00C3\nfin', new_string: 'x' })).output).toContain('not found')
+    expect(bytesOf('a.txt')).toEqual(before)
+    await run({ old_string: 'se queda allà  \nfin', new_string: 'se queda aquí\nfin' })
+    expect(bytesOf('a.txt').toString('latin1')).toBe(`\xe9\n${latin('se queda aquí\nfin\n')}`)
+  })
+
   test.each(['little', 'big'])('FT-20 of UTF-16, %s end first, are written as UTF-16', async (end) => {
     const encode = (text: string): Buffer =>
       end === 'big' ? Buffer.from(text, 'utf16le').swap16() : Buffer.from(text, 'utf16le')

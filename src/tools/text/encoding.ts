@@ -37,7 +37,7 @@ function isMostlyUnreadable(text: string): boolean {
 /** The text of a file that can be encoded back to exactly the same bytes. */
 export interface LosslessText {
   readonly text: string
-  /** `unknown`: mostly text, but not all of it is UTF-8; each character of `text` is one byte. */
+  /** `unknown`: mostly text, but not all of it is UTF-8; each character of `text` stands for one byte. */
   readonly encoding: 'UTF-8' | 'UTF-16' | 'unknown'
   /** The bytes of an edited text. Unchanged parts keep their bytes. */
   encode(text: string): Uint8Array
@@ -82,13 +82,28 @@ function utf16Text(buffer: Buffer, inOrder: (raw: Buffer) => Buffer): LosslessTe
 
 function byteText(buffer: Buffer): LosslessText {
   return {
-    text: buffer.toString('latin1'),
+    text: textOfBytes(buffer),
     encoding: 'unknown',
-    encode: (text) => Buffer.from(text, 'latin1'),
-    encodeAsFileText: (text) => Buffer.from(text, 'utf8').toString('latin1'),
-    decodeForDisplay: (part) => Buffer.from(part, 'latin1').toString('utf8'),
+    encode: bytesOfText,
+    encodeAsFileText: (text) => textOfBytes(Buffer.from(text, 'utf8')),
+    decodeForDisplay: (part) => bytesOfText(part).toString('utf8'),
   }
 }
+
+/**
+ * One character for each byte. A byte that is not ASCII is only a part of a character, so it becomes a letter that has no other forms
+ * and no look-alikes. As Latin-1, the second byte of `à` would be a space, which a search may ignore at the end of a line.
+ */
+function textOfBytes(bytes: Buffer): string {
+  const codes = new Uint16Array(bytes).map((byte) => (byte < 0x80 ? byte : byteLetters + byte))
+  return Buffer.from(codes.buffer).toString('utf16le')
+}
+
+/** U+A080 to U+A0FF are syllables of the Yi script. */
+const byteLetters = 0xa000
+
+/** The lowest eight bits of each character. */
+const bytesOfText = (text: string): Buffer => Buffer.from(text, 'latin1')
 
 /** Decodes UTF-8, keeping a byte order mark; `undefined` if the bytes are not valid UTF-8. */
 export function utf8(bytes: Uint8Array): string | undefined {
