@@ -14,8 +14,8 @@ export interface PlannedWrite {
   readonly report?: unknown
 }
 
-/** The owner of the `state` entries that have them. */
-export const writesOwner = 'file-write'
+/** The owner of the `state` entries that have the planned writes. */
+export const plannedWritesOwner = 'file-write'
 
 /** The write that a call with this key planned before its process died. */
 export const plannedWriteWith = (log: Log, key: string): PlannedWrite | undefined =>
@@ -23,7 +23,7 @@ export const plannedWriteWith = (log: Log, key: string): PlannedWrite | undefine
 
 /** The writes that the calls under way have planned. Checks the shape, because a log may have been imported. */
 export function plannedWritesIn(log: Log): readonly PlannedWrite[] {
-  const value = log.transcript.states.get(writesOwner)
+  const value = log.transcript.states.get(plannedWritesOwner)
   const writes = typeof value === 'object' && value !== null && 'writes' in value ? value.writes : undefined
   return Array.isArray(writes) ? writes.filter(isPlan) : []
 }

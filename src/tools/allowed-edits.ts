@@ -1,5 +1,5 @@
 import type { EditDecision, EditOutcome } from '../core/edit-outcomes.ts'
-import type { EditInput, EditSummary } from './edit-file.ts'
+import type { AppliedEdit, EditInput } from './edit-file.ts'
 import type { NotReplaced, Replaced } from './matching/replace.ts'
 import type { CountedDiff, DiffOptions } from './text/diff.ts'
 
@@ -16,7 +16,7 @@ export interface EditFunctions {
 interface AllowedEdits {
   readonly type: 'applied'
   readonly text: string
-  readonly appliedEdits: readonly EditSummary[]
+  readonly appliedEdits: readonly AppliedEdit[]
   /** The outcome of every edit, also of denied and failed ones. */
   readonly outcomes: readonly EditOutcome[]
 }
@@ -32,7 +32,7 @@ export async function applyAllowed(
   decisions: readonly EditDecision[],
   functions: EditFunctions,
 ): Promise<AllowedEdits> {
-  const appliedEdits: EditSummary[] = []
+  const appliedEdits: AppliedEdit[] = []
   const outcomes: EditOutcome[] = []
   let text = before
   /** The text with all edits so far, as the person saw it. */

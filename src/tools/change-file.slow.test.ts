@@ -216,7 +216,7 @@ describe('changes of one file', () => {
   test('one that is cancelled while it waits leaves the queue and writes nothing', async () => {
     const { promise: isOver, resolve: finish } = Promise.withResolvers<void>()
     const controller = new AbortController()
-    const slow: Change = async (current) => {
+    const slow: Change<undefined> = async (current) => {
       await isOver
       return append('slow\n')(current)
     }
@@ -239,7 +239,7 @@ describe('changes of one file', () => {
     const ctx = await context({ signal: controller.signal })
     const change = changeFile(ctx, { path: 'a.txt', access: 'edit' }, async () => {
       controller.abort(new Error('not wanted any more'))
-      return Buffer.from('x')
+      return { value: undefined, content: Buffer.from('x') }
     })
     await expect(change).rejects.toThrow('not wanted any more')
     expect([writes, ctx.log.head]).toEqual([0, 0])
@@ -252,7 +252,7 @@ describe('changes of one file', () => {
     const change = changeFile(ctx, { path: 'a.txt', access: 'edit' }, async () => {
       setTimeout(() => controller.abort(new Error('it took too long')), 1)
       for (const until = Date.now() + 10; Date.now() < until; );
-      return Buffer.from('new')
+      return { value: undefined, content: Buffer.from('new') }
     })
     await expect(change).rejects.toThrow('it took too long')
     expect([memory.files.get('/project/a.txt'), ctx.log.head]).toEqual(['old', 0])
@@ -304,7 +304,7 @@ describe('a change', () => {
   test('that changes nothing writes nothing and notes nothing; where there is no file it says so', async () => {
     put('a.txt', 'same')
     const ctx = await context()
-    const nothing: Change = async () => 'no change'
+    const nothing: Change<undefined> = async () => ({ value: undefined })
     const done = await changeFile(ctx, { path: 'a.txt', access: 'edit' }, nothing)
     expect(done).toMatchObject({ outcome: 'no change', file: { digest: digestOf('same') } })
     await expect(changeFile(ctx, { path: 'b.txt', access: 'edit' }, nothing)).rejects.toThrow('there is no "b.txt"')
@@ -371,6 +371,9 @@ async function context(given: Partial<ChangeContext> = {}): Promise<ChangeContex
   return { execution, handle, signal, log: new Log(), callId, idempotencyKey: `s/${callId}`, attempt: 1, ...given }
 }
 
-function append(text: string): Change {
-  return async (current) => Buffer.concat([(await current?.bytes()) ?? Buffer.alloc(0), Buffer.from(text)])
+function append(text: string): Change<undefined> {
+  return async (current) => {
+    const before = (await current?.bytes()) ?? Buffer.alloc(0)
+    return { value: undefined, content: Buffer.concat([before, Buffer.from(text)]) }
+  }
 }

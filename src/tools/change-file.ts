@@ -5,7 +5,7 @@ import type { FileInfo, OpenFile } from '../core/execution.ts'
 import type { FileTouch, PreviewContext, ToolContext, TouchedFile } from '../core/tool.ts'
 import { contentIdOf, digestOf } from '../platform/digest.ts'
 import { openFile, readAll, withFile } from '../platform/files-of.ts'
-import { type PlannedWrite, plannedWritesIn, plannedWriteWith, writesOwner } from '../platform/planned-writes.ts'
+import { type PlannedWrite, plannedWritesIn, plannedWritesOwner, plannedWriteWith } from '../platform/planned-writes.ts'
 import { fileProblem, isFolder } from './file-problem.ts'
 import { runSerially, yieldToEventLoop } from './serial-queue.ts'
 
@@ -18,33 +18,26 @@ export type ChangeContext = Pick<
 /** The file as it is now. While `changeFile` uses it, no other call changes it; during `previewFile`, other calls may. */
 export interface CurrentFile {
   readonly info: FileInfo
-  /** The whole content, read once. Throws an error for the model if the file is larger than `maxEditableBytes`. */
+  /** Reads the whole content. Throws an error for the model if the file is larger than `maxEditableBytes`. */
   bytes(): Promise<Uint8Array>
 }
 
-/**
- * Computes the new content of the file. To return `'no change'` leaves the file as it is, and is an error if there is no file. An
- * error that this function throws is the error of the tool.
- */
-export type Change = (current: CurrentFile | undefined) => Promise<Uint8Array | ReportedChange | 'no change'>
+/** Computes the new content of the file. An error that this function throws is the error of the tool. */
+export type Change<T> = (current: CurrentFile | undefined) => Promise<ComputedChange<T>>
 
-/** New content, and a report. If this attempt of the call is interrupted after the write, the next one gets the report. */
-interface ReportedChange {
-  readonly content: Uint8Array
-  /** Plain JSON. */
-  readonly report: unknown
+interface ComputedChange<T> {
+  /** Absent: the file stays as it is, which is an error if there is no file. */
+  readonly content?: Uint8Array
+  /** Given back to the caller of `changeFile`. */
+  readonly value: T
+  /** Plain JSON. If this attempt of the call is interrupted after the write, the next one gets the report. */
+  readonly report?: unknown
 }
 
-export type ChangedFile =
-  | {
-      readonly outcome: 'changed'
-      readonly isNew: boolean
-      readonly file: TouchedFile
-      /** Absent for a new file, and if `change` did not read `bytes`. */
-      readonly before?: Uint8Array
-      readonly after: Uint8Array
-    }
-  | { readonly outcome: 'no change'; readonly file: TouchedFile }
+/** What `changeFile` did. */
+export type ChangeResult<T> =
+  | { readonly outcome: 'changed'; readonly isNew: boolean; readonly file: TouchedFile; readonly value: T }
+  | { readonly outcome: 'no change'; readonly file: TouchedFile; readonly value: T }
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
   | {
       readonly outcome: 'written by earlier attempt'
@@ -61,7 +54,7 @@ export const maxEditableBytes = 64 * 1024 * 1024
  * write in the log, then writes. A call that runs again after a crash finds its plan and does not write twice. Errors are
  * written for the model.
  */
-export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
+export async function changeFile<T>(ctx: ChangeContext, touch: FileTouch, change: Change<T>): Promise<ChangeResult<T>> {
   const { path } = touch
   refuseFolderName(path)
   const { execution, handle, signal } = ctx
@@ -92,37 +85,33 @@ function refuseFolderName(path: string): void {
 export const noSuchFile = (path: string, ctx: PreviewContext): Promise<Error> =>
   fileProblem(Object.assign(new Error(path), { code: 'ENOENT' }), path, ctx)
 
-async function changeExclusively(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
+async function changeExclusively<T>(ctx: ChangeContext, touch: FileTouch, change: Change<T>): Promise<ChangeResult<T>> {
   const { path } = touch
   const prepared = await withFileIfExists(ctx, path, (file) => prepareWrite(ctx, touch, change, file))
   if ('outcome' in prepared) return prepared
-  const { info, beforeId, oldBytes, newBytes, report } = prepared
-  const afterDigest = digestOf(newBytes)
+  const { info, beforeId, content, value, report } = prepared
+  const afterDigest = digestOf(content)
   await yieldToEventLoop(ctx.signal)
   await planWrite(ctx, { path, before: beforeId, after: afterDigest, ...(report !== undefined && { report }) })
   // Nothing else runs between this check and the write, so a cancelled call does not start writing.
   ctx.signal.throwIfAborted()
-  await write(ctx, path, newBytes, info)
-  const file = await writtenFile(ctx, touch, newBytes)
-  return { outcome: 'changed', isNew: !info, file, ...(oldBytes && { before: oldBytes }), after: newBytes }
+  await write(ctx, path, content, info)
+  return { outcome: 'changed', isNew: !info, file: await writtenFile(ctx, touch, content), value }
 }
 
-interface PreparedWrite {
+interface PreparedWrite<T> extends ComputedChange<T> {
+  readonly content: Uint8Array
   readonly info: FileInfo | undefined
   /** Identifies the old content: its digest, or the stamp of a very large file. `null` if there is no file. */
   readonly beforeId: string | null
-  /** Absent if there was no file, or `change` did not read it. */
-  readonly oldBytes: Uint8Array | undefined
-  readonly newBytes: Uint8Array
-  readonly report?: unknown
 }
 
-async function prepareWrite(
+async function prepareWrite<T>(
   ctx: ChangeContext,
   touch: FileTouch,
-  change: Change,
+  change: Change<T>,
   existing: OpenFile | undefined,
-): Promise<ChangedFile | PreparedWrite> {
+): Promise<ChangeResult<T> | PreparedWrite<T>> {
   const { path } = touch
   const planned = plannedWriteOf(ctx)
   if (planned && existing && (await wasWritten(planned, existing)))
@@ -137,14 +126,10 @@ async function prepareWrite(
     throw new Error(
       `"${path}" was changed by something else while this call was interrupted, so nothing was written; read it again`,
     )
-  const current = existing && currentFileOf(path, existing)
-  const changed = await change(current)
-  if (changed !== 'no change') {
-    const { content: newBytes, ...report } = 'content' in changed ? changed : { content: changed }
-    return { info: existing?.info, beforeId, oldBytes: await current?.bytesIfRead, newBytes, ...report }
-  }
+  const { content, value, report } = await change(existing && currentFileOf(path, existing))
+  if (content) return { content, value, report, info: existing?.info, beforeId }
   if (!existing) throw await noSuchFile(path, ctx)
-  return { outcome: 'no change', file: await touched(touch, existing) }
+  return { outcome: 'no change', file: await touched(touch, existing), value }
 }
 
 /** Opens the file, if there is one, while `use` runs. */
@@ -171,26 +156,16 @@ async function openIfExists(ctx: PreviewContext, path: string): Promise<OpenFile
   }
 }
 
-function currentFileOf(
-  path: string,
-  file: OpenFile,
-): CurrentFile & { readonly bytesIfRead: Promise<Uint8Array> | undefined } {
-  let read: Promise<Uint8Array> | undefined
-  return {
-    info: file.info,
-    get bytesIfRead() {
-      return read
-    },
-    async bytes() {
-      if (file.info.size > maxEditableBytes)
-        throw new Error(
-          `"${path}" has ${file.info.size} bytes, more than the maximum of ${maxEditableBytes} for an edit; use a command instead`,
-        )
-      read ??= readAll(file)
-      return read
-    },
-  }
-}
+const currentFileOf = (path: string, file: OpenFile): CurrentFile => ({
+  info: file.info,
+  async bytes() {
+    if (file.info.size > maxEditableBytes)
+      throw new Error(
+        `"${path}" has ${file.info.size} bytes, more than the maximum of ${maxEditableBytes} for an edit; use a command instead`,
+      )
+    return readAll(file)
+  },
+})
 
 /** Whether an earlier attempt wrote the file. */
 async function wasWritten({ after }: PlannedWrite, file: OpenFile): Promise<boolean> {
@@ -254,8 +229,12 @@ export function planWrite(ctx: PlanContext, planned: Omit<PlannedWrite, 'key' | 
   const { log, signal, callId, idempotencyKey: key } = ctx
   // One call after another: a state entry replaces the previous state entry of its owner, so it must contain the open plans of other
   // calls too.
-  return runSerially(log, writesOwner, signal, async () => {
+  return runSerially(log, plannedWritesOwner, signal, async () => {
     const others = plannedWritesIn(log).filter((plan) => plan.key !== key && log.transcript.isUnderWay(plan.callId))
-    await log.append({ type: 'state', owner: writesOwner, value: { writes: [...others, { key, callId, ...planned }] } })
+    await log.append({
+      type: 'state',
+      owner: plannedWritesOwner,
+      value: { writes: [...others, { key, callId, ...planned }] },
+    })
   })
 }

@@ -23,11 +23,11 @@ export interface EditInput {
 }
 
 /** An edit that was made. Omits `text`: one full copy of the file per edit would take too much memory. */
-export type EditSummary = Omit<Replaced, 'text'>
+export type AppliedEdit = Omit<Replaced, 'text'>
 
 /** The outcome of the edits of one call. */
 type EditFileResult =
-  | { readonly type: 'edited'; readonly appliedEdits: readonly EditSummary[]; readonly details: EditDetails }
+  | { readonly type: 'edited'; readonly appliedEdits: readonly AppliedEdit[]; readonly details: EditDetails }
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
   | { readonly type: 'edited by earlier attempt'; readonly details: Pick<EditDetails, 'file' | 'edits'> }
   /** The edit with this index cannot be made, so none was. */
@@ -39,7 +39,7 @@ export interface EditDetails {
   readonly replacements: number
   /** Covers everything that changed in the file. */
   readonly diff: string
-  /** The outcome of each edit, if a person decided about each. (Existing logs have the name `edits`, so it stays.) */
+  /** The outcome of each edit, if a person decided about each. Not named `outcomes`, because existing logs have `edits`. */
   readonly edits?: readonly EditOutcome[]
 }
 
@@ -54,22 +54,18 @@ export async function editFile(
   inputs: readonly EditInput[],
   decisions?: readonly EditDecision[],
 ): Promise<EditFileResult> {
-  // Set by the function that `changeFile` calls; it does not call it if an earlier attempt of this call has written the file.
-  const computed: { result?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
-    const computedEdits = await computeEdits(file, path, inputs, ctx, { decisions })
-    computed.result = computedEdits
-    if (computedEdits.type === 'refused' || computedEdits.text === file.text) return 'no change'
-    const content = encodeWithinLimit(path, computedEdits)
-    return computedEdits.outcomes ? { content, report: computedEdits.outcomes } : content
+    const value = await computeEdits(file, path, inputs, ctx, { decisions })
+    if (value.type === 'refused' || value.text === file.text) return { value }
+    return { value, content: encodeWithinLimit(path, value), report: value.outcomes }
   })
   const { file } = changed
-  const { result: computedEdits } = computed
-  if (!computedEdits) {
-    const savedOutcomes = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
-    return { type: 'edited by earlier attempt', details: { file, ...savedOutcomes } }
+  if (changed.outcome === 'written by earlier attempt') {
+    const { report } = changed
+    return { type: 'edited by earlier attempt', details: { file, ...(areEditOutcomes(report) && { edits: report }) } }
   }
+  const { value: computedEdits } = changed
   if (computedEdits.type === 'refused') return computedEdits
   const { appliedEdits, outcomes } = computedEdits
   const replacements = appliedEdits.reduce((sum, { count }) => sum + count, 0)
@@ -135,7 +131,7 @@ interface ComputedEdits extends CountedDiff {
   readonly file: LosslessText
   /** The text of the file after all edits. */
   readonly text: string
-  readonly appliedEdits: readonly EditSummary[]
+  readonly appliedEdits: readonly AppliedEdit[]
   /** The outcome of each edit, if there are decisions about them. */
   readonly outcomes?: readonly EditOutcome[]
   /** What each edit changes, with `diffEachEdit`. */
@@ -203,7 +199,7 @@ async function applyAll(
   inputs: readonly EditInput[],
   { apply, yieldIfDue, diffOf }: Pick<EditFunctions, 'apply' | 'yieldIfDue'> & Partial<Pick<EditFunctions, 'diffOf'>>,
 ): Promise<Refusal | (Pick<ComputedEdits, 'text' | 'appliedEdits' | 'editDiffs'> & { readonly type: 'applied' })> {
-  const appliedEdits: EditSummary[] = []
+  const appliedEdits: AppliedEdit[] = []
   const editDiffs: CountedDiff[] = []
   let text = before
   for (const [index, input] of inputs.entries()) {

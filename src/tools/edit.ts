@@ -1,8 +1,8 @@
 import type { ToolDef } from '../core/tool.ts'
 import { parentKey } from './approval-keys.ts'
 import {
+  type AppliedEdit,
   type EditInput,
-  type EditSummary,
   editFile,
   editProperties,
   previewEdits,
@@ -52,7 +52,7 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
 
 const refused = (path: string, reason: string): Error => new Error(`"${path}" was left as it is: ${reason}`)
 
-function answer(path: string, { count, lineNumbers, moreLineNumbers, note }: EditSummary): string {
+function answer(path: string, { count, lineNumbers, moreLineNumbers, note }: AppliedEdit): string {
   const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${formatLineNumbers(lineNumbers, moreLineNumbers)})`
   return note === undefined ? done : `${done}\n${note}`
 }

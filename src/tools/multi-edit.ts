@@ -3,10 +3,10 @@ import type { ToolCheck, ToolDef, ToolResult } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import { parentKey } from './approval-keys.ts'
 import {
+  type AppliedEdit,
   allowsPerEditDecisions,
   type EditDetails,
   type EditInput,
-  type EditSummary,
   editFile,
   editProperties,
   previewEdits,
@@ -90,7 +90,7 @@ function failure(path: string, index: number, reason: string): string {
   return `multi_edit error: edit #${index + 1} ${reason}\nNone of the edits was made: "${path}" is as it was.${after}`
 }
 
-function answer(path: string, edits: readonly EditSummary[], { replacements, diff }: EditDetails): string {
+function answer(path: string, edits: readonly AppliedEdit[], { replacements, diff }: EditDetails): string {
   const made = `${counted(edits.length, 'edit')}, ${counted(replacements, 'replacement')}`
   const notes = edits.flatMap(({ note }, i) => (note === undefined ? [] : [`edit #${i + 1}: ${note}`]))
   const end = diff === '' ? '; together they change nothing' : ''

@@ -1,7 +1,7 @@
 import type { PreviewContext, ToolCheck, ToolContext, ToolDef, ToolPreview } from '../core/tool.ts'
 import { readAll, withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
-import { type ChangedFile, type CurrentFile, changeFile, maxEditableBytes, previewFile } from './change-file.ts'
+import { type ChangeResult, type CurrentFile, changeFile, maxEditableBytes, previewFile } from './change-file.ts'
 import { type CountedDiff, countedDiff, diffWithNote } from './text/diff.ts'
 import { utf8 } from './text/encoding.ts'
 
@@ -43,10 +43,11 @@ export const writeFile: ToolDef<WriteFileInput> = {
   before: ({ path }, ctx) => priorContent(path, ctx),
   async execute({ path, content }, ctx) {
     const bytes = Buffer.from(content)
-    const changed = await changeFile(ctx, { path, access: 'write' }, async (current) =>
-      current && (await hasContent(current, bytes)) ? 'no change' : bytes,
-    )
-    const diff = changed.outcome === 'changed' && (await diffOf(path, changed.isNew ? null : changed.before, content))
+    const changed = await changeFile(ctx, { path, access: 'write' }, async (current) => {
+      const before = current ? await comparableBytes(current, bytes) : null
+      return before && Buffer.compare(before, bytes) === 0 ? { value: before } : { value: before, content: bytes }
+    })
+    const diff = changed.outcome === 'changed' && (await diffOf(path, changed.value, content))
     return {
       output: answerOf(path, changed, content),
       details: { file: changed.file, ...(diff && { diff: diffWithNote(diff) }) },
@@ -77,13 +78,13 @@ async function priorContent(path: string, ctx: ToolContext): Promise<{ priorCont
   }
 }
 
-async function hasContent(current: CurrentFile, content: Uint8Array): Promise<boolean> {
-  const { size } = current.info
-  if (size > maxComparedBytes && size !== content.length) return false
-  return size <= maxEditableBytes && Buffer.compare(await current.bytes(), content) === 0
+/** The bytes of the file, unless it is so large that it is not compared with the new content. */
+async function comparableBytes({ info, bytes }: CurrentFile, content: Uint8Array): Promise<Uint8Array | undefined> {
+  const isComparable = info.size <= maxComparedBytes || info.size === content.length
+  return isComparable && info.size <= maxEditableBytes ? bytes() : undefined
 }
 
-function answerOf(path: string, changed: ChangedFile, content: string): string {
+function answerOf(path: string, changed: ChangeResult<unknown>, content: string): string {
   if (changed.outcome === 'no change') return `No change needed: ${path} already has exactly this content`
   const lines = lineCount(content)
   const size = lines === 1 ? '1 line' : `${lines} lines`
