@@ -47,7 +47,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     '(3 in 2 files)',
     '←Blocked: "paint.ts" must be read before it is edited; read it first.',
     '2\texport const colors = [color]',
-    /^←multi_edit error: edit #2 old_string was not found\. The closest place is line 2:$/,
+    /^←multi_edit error: edit #2 old_string was not found\. The most similar line is 2:$/,
     /^None of the edits was made: "paint\.ts" is as it was\./,
     '←Edited paint.ts: 2 edits, 2 replacements',
     /^←Tool error: ".*secrets\.txt" is outside the folders that tools may use /,

@@ -123,7 +123,7 @@ describe('a file of 10 MB', () => {
   test('is searched for what is like a text that is not there', async () => {
     const execution = memoryExecution({ files: { 'big.txt': `${lines.join('\n')}\n` } })
     const close = await told(execution, change('big.txt', 'line 2000O: some words that are not too short', 'x'))
-    expect(close).toContain('The closest place is line ')
+    expect(close).toContain('The most similar line')
     const indented = await told(execution, change('big.txt', `  ${line(7)}  \n  ${line(8)}`, '  x\n  y'))
     expect(indented).toContain('Edited big.txt (1 replacement, line 8)')
     expect(indented).toContain('8\tx\n9\ty')

@@ -89,6 +89,26 @@ describe('Q07', () => {
     expect(textOf(`\n${file}`, `${mark}  const a = 1`, `${mark}  const a = 2`)).toBeUndefined()
   })
 
+  test.each([
+    ['b()', 'b()'],
+    ['b()\n  a()', 'b()\n  a()'],
+    ['b()\na()', 'b()\n  a()'],
+    ['if (b) {\n  c()', undefined],
+    ['b()\n  c()', 'b()\n  c()'],
+    ['b()\n}', 'b()\n}'],
+    ['b()\n\nc()', undefined],
+    ['b()\nc()', 'b()\n  c()'],
+  ])('Q05 the later lines of %j stand below two spaces as %j', (fresh, expected) => {
+    expect(textOf('f() {\n  a()\n', 'a()', fresh)).toBe(expected && `f() {\n  ${expected}\n`)
+  })
+
+  test.each([
+    ['if (b) {\n  c()', 'if (b) {\n      c()'],
+    ['b()\n  c()', undefined],
+  ])('Q05 the later lines of %j stand below four spaces as %j', (fresh, expected) => {
+    expect(textOf('f() {\n    a()\n', 'a()', fresh)).toBe(expected && `f() {\n    ${expected}\n`)
+  })
+
   test('Q07 a twin of other indentation is not edited when the place changed: both are named', () => {
     const file = 'async function f() {\n  await save(first, third)\n}\nif (x) {\n    await save(first, second)\n}\n'
     expect(reasonOf(file, '  await save(first, second)', '  await save(second)')).toMatch(

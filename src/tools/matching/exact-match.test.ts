@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { findExact, findWithAnyEndings, maxCountedMatches, occurrencesOf, sequencesIn } from './exact-match.ts'
+import {
+  findAtLineStarts,
+  findExact,
+  findWithAnyEndings,
+  maxCountedMatches,
+  occurrencesOf,
+  sequencesIn,
+} from './exact-match.ts'
 import { searchedText } from './searched-text.ts'
-import { originalPositions, withLfEndings } from './text-lines.ts'
+import { editTexts, originalPositions, withLfEndings } from './text-lines.ts'
 
 const fragment = fc.constantFrom('a', 'a', 'b', 'aa', '\n', '\r\n', '\r')
 const soup = (max: number) => fc.array(fragment, { minLength: 1, maxLength: max }).map((parts) => parts.join(''))
@@ -12,7 +19,7 @@ test('lines are found where they are in the text with plain endings, whatever th
   fc.assert(
     fc.property(soup(30), soup(5), fc.boolean(), fc.integer({ min: 1, max: 9 }), (text, given, overlapping, max) => {
       const wanted = withLfEndings(given)
-      const places = findWithAnyEndings(text, wanted, { overlapping, max })
+      const places = findWithAnyEndings(text, wanted.split('\n'), { overlapping, max })
       if (!places) return
       const plain = occurrencesOf(withLfEndings(text), wanted, { overlapping, max })
       found += plain.length
@@ -33,20 +40,20 @@ test('a text with other endings is found without a plain copy of the whole', () 
   const text = Array.from({ length: 1000 }, (_, i) => `line ${i}\r\n`).join('')
   const searched = {
     ...searchedText(text),
-    plain: () => {
+    lfText: () => {
       throw new Error('not needed')
     },
   }
-  const places = findExact(searched, 'line 500\nline 501\n', { all: false, atLineStarts: false })
+  const places = findExact(searched, editTexts({ old: 'line 500\nline 501\n', new: '' }), { all: false })
   expect(places.starts).toEqual([text.indexOf('line 500')])
   expect(places.endOf(0)).toBe(text.indexOf('line 502'))
 })
 
 test('lines that are everywhere, or empty, are left to another way of searching', () => {
   expect(
-    findWithAnyEndings('a\r\n'.repeat(1000), 'a\n'.repeat(100), { overlapping: true, max: 10_000 }),
+    findWithAnyEndings('a\r\n'.repeat(1000), 'a\n'.repeat(100).split('\n'), { overlapping: true, max: 10_000 }),
   ).toBeUndefined()
-  expect(findWithAnyEndings('\r\n\r\n', '\n', { overlapping: true, max: 10 })).toBeUndefined()
+  expect(findWithAnyEndings('\r\n\r\n', ['', ''], { overlapping: true, max: 10 })).toBeUndefined()
 })
 
 const codes = (text: string): number[] => Array.from(text, (_, i) => text.charCodeAt(i))
@@ -82,8 +89,8 @@ test('a long text of many repetitions is found without trying each place anew', 
 
 test('one match more than are counted is found, so that the message can say "more than"', () => {
   const searched = searchedText(`other\n${'same line here\n'.repeat(maxCountedMatches + 100)}`)
-  for (const atLineStarts of [false, true]) {
-    const { starts } = findExact(searched, 'same line here', { all: false, atLineStarts })
+  for (const find of [findExact, findAtLineStarts]) {
+    const { starts } = find(searched, editTexts({ old: 'same line here', new: '' }), { all: false })
     expect(starts).toHaveLength(maxCountedMatches + 1)
   }
 })

@@ -1,18 +1,10 @@
 import { isDistinctive, type SearchedText } from './searched-text.ts'
-import { originalPositions, withLfEndings } from './text-lines.ts'
+import { type EditTexts, originalPositions } from './text-lines.ts'
 
 /** Matched ranges of a text, in order. They are not objects, because there may be millions. */
 export interface Matches {
   readonly starts: readonly number[]
   endOf(index: number): number
-}
-
-/** Which matches count. */
-interface MatchOptions {
-  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1, which may overlap. */
-  readonly all: boolean
-  /** Only matches at the beginning of a line. If the old text is not distinctive, only whole lines. */
-  readonly atLineStarts: boolean
 }
 
 /** More matches than this are not counted. */
@@ -24,35 +16,26 @@ export const maxReplacedMatches = 10_000_000
  * Finds the old text exactly. Its `\n` match line endings of any kind, so that places which look the same to a reader are found
  * alike. If it has a `\r`, its own line endings are tried first.
  */
-export function findExact(searched: SearchedText, old: string, options: MatchOptions): Matches {
+export function findExact(searched: SearchedText, { old, oldLines }: OldTexts, { all }: MatchOptions): Matches {
   const { text } = searched
-  const exact = old.includes('\r') && !options.atLineStarts ? occurrences(text, old, options) : []
-  if (exact.length > 0) return matchesAt(exact, old.length)
-  const lfOld = withLfEndings(old)
-  const needsLfText = text.includes('\r') && (lfOld.includes('\n') || options.atLineStarts)
-  const triesAnyEndings = needsLfText && !options.atLineStarts
-  const matches = triesAnyEndings ? findWithAnyEndings(text, lfOld, limits(options)) : undefined
-  if (matches) return matches
-  const searchText = needsLfText ? searched.lfText() : text
-  const found = options.atLineStarts
-    ? lineOccurrences(searchText, lfOld, options)
-    : occurrences(searchText, lfOld, options)
-  return needsLfText ? matchesInOriginal(text, found, lfOld.length) : matchesAt(found, lfOld.length)
+  const options = all ? replacedMatches : countedMatches
+  const asWritten = old.includes('\r') ? occurrencesOf(text, old, options) : []
+  if (asWritten.length > 0) return matchesAt(asWritten, old.length)
+  const lfOld = oldLines.join('\n')
+  if (oldLines.length === 1 || !text.includes('\r')) return matchesAt(occurrencesOf(text, lfOld, options), lfOld.length)
+  const found = findWithAnyEndings(text, oldLines, options)
+  return found ?? matchesInOriginal(text, occurrencesOf(searched.lfText(), lfOld, options), lfOld.length)
 }
 
-function occurrences(text: string, old: string, options: MatchOptions): number[] {
-  return occurrencesOf(text, old, limits(options))
-}
-
-const limits = ({ all }: MatchOptions): OccurrenceOptions => ({
-  overlapping: !all,
-  max: (all ? maxReplacedMatches : maxCountedMatches) + 1,
-})
-
-function lineOccurrences(text: string, old: string, options: MatchOptions): number[] {
-  const { all } = options
+/**
+ * The same, but only matches at the beginning of a line. If the old text has too few letters and digits to be recognised by
+ * (`isDistinctive`), only whole lines match.
+ */
+export function findAtLineStarts(searched: SearchedText, { oldLines }: OldTexts, { all }: MatchOptions): Matches {
+  const text = searched.lfText()
+  const old = oldLines.join('\n')
   const top = text.startsWith('\uFEFF') ? 1 : 0
-  const { max } = limits(options)
+  const { max } = all ? replacedMatches : countedMatches
   const found = occurrencesOf(text, `\n${old}`, { overlapping: true, max }).map((at) => at + 1)
   if (text.startsWith(old, top)) found.unshift(top)
   const isWhole = (at: number): boolean => {
@@ -60,8 +43,19 @@ function lineOccurrences(text: string, old: string, options: MatchOptions): numb
     return end === text.length || old.endsWith('\n') || text[end] === '\n'
   }
   const fitting = isDistinctive(old) ? found : found.filter(isWhole)
-  return all ? withoutOverlaps(fitting, old.length) : fitting.slice(0, max)
+  const matches = all ? withoutOverlaps(fitting, old.length) : fitting.slice(0, max)
+  return matchesInOriginal(searched.text, matches, old.length)
 }
+
+type OldTexts = Pick<EditTexts, 'old' | 'oldLines'>
+
+interface MatchOptions {
+  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1, which may overlap. */
+  readonly all: boolean
+}
+
+const countedMatches: OccurrenceOptions = { overlapping: true, max: maxCountedMatches + 1 }
+const replacedMatches: OccurrenceOptions = { overlapping: false, max: maxReplacedMatches + 1 }
 
 function withoutOverlaps(positions: readonly number[], length: number): number[] {
   const kept: number[] = []
@@ -89,10 +83,10 @@ function matchesInOriginal(text: string, positions: readonly number[], length: n
  */
 export function findWithAnyEndings(
   text: string,
-  lfOld: string,
+  oldLines: readonly string[],
   { overlapping, max }: OccurrenceOptions,
 ): Matches | undefined {
-  const oldLines = lfOld.split('\n')
+  const oldLength = oldLines.join('\n').length
   const pivot = oldLines.reduce((longest, line, i) => (line.length > oldLines[longest]!.length ? i : longest), 0)
   const beginning = oldLines[pivot]!.slice(0, fastSearchLength)
   if (beginning === '') return undefined
@@ -100,7 +94,7 @@ export function findWithAnyEndings(
   const ends: number[] = []
   let workLeft = 2 * text.length
   for (let at = text.indexOf(beginning); at >= 0 && starts.length < max; at = text.indexOf(beginning, at + 1)) {
-    workLeft -= lfOld.length
+    workLeft -= oldLength
     if (workLeft < 0) return undefined
     const end = endOfLines(text, at, oldLines, pivot)
     const start = end < 0 ? -1 : startOfLines(text, at, oldLines, pivot)

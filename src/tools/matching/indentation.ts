@@ -84,8 +84,7 @@ interface OneLineReplacement {
 /**
  * The match starts after the indentation of its line, so the first new line stands behind that indentation. Decides about the
  * later new lines: `as written` if they include that indentation too, `indented` if they lack it and get it, `unclear` if either
- * may be meant. Examples (⏎ is a line break), for the old text `a()` where the file has two spaces before it: in `a()⏎b()` the second
- * line is `indented`; in `a()⏎  b()` it stays `as written`; in `if (a()) {⏎  b()` it is `unclear`.
+ * may be meant. The examples give new lines (⏎ is a line break) for the old text `a()` where the file has two spaces before it.
  */
 export function laterLinesIndentation({
   old,
@@ -94,21 +93,29 @@ export function laterLinesIndentation({
 }: OneLineReplacement): 'as written' | 'indented' | 'unclear' {
   const later = newLines.slice(1).filter((line) => line.trim() !== '')
   const [second] = later
+  // `b()`
   if (second === undefined) return 'as written'
   const kept = later.find((line) => line.trim() === old.trim())
+  // `b()⏎  a()`
   if (kept !== undefined && indentOf(kept) === indent) return 'as written'
+  // `b()⏎a()`
   if (kept !== undefined && indentOf(kept) === '') return 'indented'
   const isOpening = /(?:[{([:,=?]|=>|&&|\|\|)$/.test(newLines[0]!.trimEnd())
-  if (later.every((line) => line.startsWith(indent)))
-    return isOpening && indentOf(second) === indent ? 'unclear' : 'as written'
-  // A line that closes an outer block stands further left than the first new line: it is not one that lacks the indentation.
+  if (later.every((line) => line.startsWith(indent))) {
+    // `if (b) {⏎  c()`: the two spaces may be those of the file, or one level below the `if`.
+    if (isOpening && indentOf(second) === indent) return 'unclear'
+    // `b()⏎  c()`
+    return 'as written'
+  }
+  // `b()⏎}`: the brace closes an outer block, so it stands further left than the first new line.
   if (closesOuterBlock(newLines)) return 'as written'
-  const hasUnindented = later.some((line) => indentOf(line) === '')
-  // A line without indentation after a blank line is often meant to have none.
-  if (hasUnindented)
-    return newLines.some((line, i) => i > 0 && /^\S/.test(line) && newLines[i - 1]!.trim() === '')
-      ? 'unclear'
-      : 'indented'
+  if (later.some((line) => indentOf(line) === '')) {
+    // `b()⏎⏎c()`: a line after a blank line may be meant to have no indentation, such as the next function.
+    if (newLines.some((line, i) => i > 0 && /^\S/.test(line) && newLines[i - 1]!.trim() === '')) return 'unclear'
+    // `b()⏎c()`
+    return 'indented'
+  }
+  // With four spaces in the file: `if (b) {⏎  c()` is indented, `b()⏎  c()` is unclear.
   return isOpening ? 'indented' : 'unclear'
 }
 

@@ -1,17 +1,16 @@
 import { indentBefore, indentOf, laterLinesIndentation } from './indentation.ts'
-import type { OldAndNew } from './line-numbers.ts'
 import { rewriteLines } from './rewrite.ts'
-import { endingsIn, splitKeepingEndings, splitModelText, withLfEndings } from './text-lines.ts'
+import { type EditTexts, endingsIn, splitKeepingEndings, withLfEndings } from './text-lines.ts'
 
 /**
  * A function that gives the new text for each match. That text has the line endings of the file, and its lines after the first
  * get the indentation of the match if they lack it. The function must be called in the order of the matches.
  */
-export function indentedRewriter(text: string, edit: OldAndNew) {
+export function indentedRewriter(text: string, edit: EditTexts) {
   const newTextAt = endingsRewriter(text, edit)
-  const newLines = splitModelText(edit.new)
+  const { newLines } = edit
   const isUnindented = /^\S/.test(edit.old)
-  const isOneLine = !/[\r\n]/.test(edit.old)
+  const isOneLine = edit.oldLines.length === 1
   return (start: number, end: number): { text: string; indentation: ReturnType<typeof laterLinesIndentation> } => {
     const newText = newTextAt(start, end)
     const indent = isUnindented ? indentBefore(text, start) : ''
@@ -25,17 +24,15 @@ export function indentedRewriter(text: string, edit: OldAndNew) {
 }
 
 /** The new text for each match, with the line endings of the file there. */
-function endingsRewriter(text: string, edit: OldAndNew): (start: number, end: number) => string {
-  const lfOld = withLfEndings(edit.old)
+function endingsRewriter(text: string, edit: EditTexts): (start: number, end: number) => string {
+  const { oldLines, newLines } = edit
   // If only the line endings differ, use the new text verbatim.
-  if (lfOld === withLfEndings(edit.new)) return () => edit.new
-  const newLines = splitModelText(edit.new)
+  if (oldLines.join('\n') === withLfEndings(edit.new)) return () => edit.new
   if (newLines.length === 1) return () => edit.new
   if (!text.includes('\r')) {
     const newText = text.includes('\n') ? newLines.join('\n') : edit.new
     return () => newText
   }
-  const oldLines = lfOld.split('\n')
   const endingAt = endingsIn(text)
   let last: { readonly match: string; readonly ending: string; readonly newText: string } | undefined
   return (start, end) => {

@@ -5,12 +5,12 @@ const alike: Record<string, RegExp> = {
   ' ': /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g,
   '': /[\u00AD\u200B-\u200D\u2060\uFEFF]/g,
 }
-/** All of these, and combining marks. */
-const anyOfThem = /[\u00A0\u00AD\u02BC\u2000-\u206F\u2212\u3000\uFEFF]|\p{Mn}/u
+/** The characters above, and combining marks. */
+const foldable = /[\u00A0\u00AD\u02BC\u2000-\u206F\u2212\u3000\uFEFF]|\p{Mn}/u
 
 /** Replaces typographic quotes, dashes and spaces by plain ones, removes invisible characters, composes accents. */
 export function foldLookAlikes(text: string): string {
-  if (!anyOfThem.test(text)) return text
+  if (!foldable.test(text)) return text
   let folded = text.normalize('NFC')
   for (const [plain, others] of Object.entries(alike)) folded = folded.replace(others, plain)
   return folded
@@ -45,14 +45,19 @@ function translated(newText: string, fileCharactersFor: ReadonlyMap<string, Read
   if (changes.length === 0) return newText
   /** The file has plain characters where the model wrote typographic ones. */
   const isPlainInFile = changes.every(([old, inFile]) => inFile.size === 1 && inFile.has(foldLookAlikes(old)))
-  const isOfFile = (character: string): boolean => changes.some(([, inFile]) => inFile.has(character))
+  /**
+   * Where the file has typographic characters, a quote in the new text is ambiguous: opening or closing? Exception: a character that
+   * occurs in the matched file lines but not in old_string was copied from the file by the model, so it is not ambiguous.
+   */
+  const isAmbiguousQuote = (character: string): boolean => {
+    if (isPlainInFile || !/["'‘’“”]/.test(character)) return false
+    return fileCharactersFor.has(character) || !changes.some(([, inFile]) => inFile.has(character))
+  }
   let result = ''
   for (const character of newText) {
+    if (isAmbiguousQuote(character)) return undefined
     const inFile = fileCharactersFor.get(character)
     const only = inFile?.size === 1 ? [...inFile][0]! : undefined
-    // Where the file has typographic characters, a quote in the new text is ambiguous: opening or closing? The exception is a
-    // character that these lines of the file have and the old text has not: the model copied it from the file.
-    if (!isPlainInFile && /["'‘’“”]/.test(character) && !(inFile === undefined && isOfFile(character))) return undefined
     result += only ?? (isPlainInFile && !inFile ? foldLookAlikes(character) : character)
   }
   return result

@@ -22,7 +22,7 @@ describe('A144 what is told of a text that is not there', () => {
   test('is the closest line, with its number', () => {
     expect(preview(code, '  const text = readFileSync(path)')).toBe(
       [
-        'old_string was not found. The closest place is line 4:',
+        'old_string was not found. The most similar line is 4:',
         '4\t  const text = readFile(path)',
         'Line 4 differs:',
         '  old_string:   const text = readFileSync(path)',
@@ -36,7 +36,7 @@ describe('A144 what is told of a text that is not there', () => {
       code,
       'export function save(path, value) {\n  return write(path, JSON.stringify(value, null, 2))\n}',
     )
-    expect(told).toContain('The closest place is lines 8-10:\n8\texport function save(path, value) {\n9\t')
+    expect(told).toContain('The most similar lines are 8-10:\n8\texport function save(path, value) {\n9\t')
     expect(told).toContain('Line 9 differs:')
   })
 
@@ -63,12 +63,12 @@ describe('A144 what is told of a text that is not there', () => {
 
   test('finds the place whose neighbours fit when a line is there twice', () => {
     const text = 'one\nreturn result\ntwo\n\nthree\nreturn result\nfour\n'
-    expect(preview(text, 'thre\nreturn result\nfour!')).toContain('The closest place is lines 5-7')
+    expect(preview(text, 'thre\nreturn result\nfour!')).toContain('The most similar lines are 5-7')
   })
 
   test('finds a place that would begin above the file or end below it', () => {
     const told = preview('second line\nthird line\n', 'first line\nsecond line\nthird line\nfourth line')
-    expect(told).toContain('The closest place is lines 1-2:\n1\tsecond line\n2\tthird line')
+    expect(told).toContain('The most similar lines are 1-2:\n1\tsecond line\n2\tthird line')
   })
 
   test('is nothing when nothing is like it', () => {
@@ -87,7 +87,7 @@ describe('A144 what is told of a text that is not there', () => {
     const long = Array.from({ length: 400 }, (_, i) => `line number ${i} ${'x'.repeat(1500)}`)
     const wanted = [...long.slice(100, 200), 'something else', ...long.slice(201, 300)].join('\n')
     const told = preview(long.join('\n'), wanted)
-    expect(told).toContain('The closest place is lines 101-300; some of them:')
+    expect(told).toContain('The most similar lines are 101-300. Lines 198-205 of them:')
     expect(told).toContain('Line 201 differs')
     expect(told.length).toBeLessThan(2500)
     expect(preview('y'.repeat(100_000), 'yyyx')).toContain('Nothing in the file is like it')

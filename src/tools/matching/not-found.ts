@@ -1,14 +1,17 @@
 import { foldLookAlikes } from './look-alikes.ts'
 import type { SearchedText } from './searched-text.ts'
 import { nearestStart } from './similar-lines.ts'
-import { cutLine, lineNumbersAt, maxShownLength, withLfEndings } from './text-lines.ts'
+import { cutLine, type EditTexts, lineNumbersAt, maxShownLength } from './text-lines.ts'
 
 const maxShownLines = 8
 
 /** Describes to the model the most similar lines of the file, and what differs there. */
-export function describeNearest(searched: SearchedText, old: string, display: (part: string) => string): string {
-  const splitOld = withLfEndings(old).split('\n')
-  const oldLines = splitOld.at(-1) === '' ? splitOld.slice(0, -1) : splitOld
+export function describeNearest(
+  searched: SearchedText,
+  edit: Pick<EditTexts, 'oldLines'>,
+  display: (part: string) => string,
+): string {
+  const oldLines = edit.oldLines.at(-1) === '' ? edit.oldLines.slice(0, -1) : edit.oldLines
   const nearest = nearestStart(searched, oldLines)
   if (nearest === undefined) return 'Nothing in the file is like it; read the file again'
   const { texts, starts } = searched.lines()
@@ -19,9 +22,13 @@ export function describeNearest(searched: SearchedText, old: string, display: (p
   const until = Math.min(from + maxShownLines, end)
   const numbers = lineNumbersAt(searched.text, starts.slice(first, end))
   const numberOf = (index: number): number => numbers[index - first]!
-  const span = end - first > 1 ? `lines ${numberOf(first)}-${numberOf(end - 1)}` : `line ${numberOf(first)}`
+  const similar =
+    end - first > 1
+      ? `The most similar lines are ${numberOf(first)}-${numberOf(end - 1)}`
+      : `The most similar line is ${numberOf(first)}`
+  const shownPart = until - from < end - first ? `. Lines ${numberOf(from)}-${numberOf(until - 1)} of them` : ''
   return [
-    `The closest place is ${span}${until - from < end - first ? '; some of them' : ''}:`,
+    `${similar}${shownPart}:`,
     ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(display(line))}`),
     ...(different === undefined
       ? []

@@ -151,6 +151,24 @@ describe('line endings', () => {
   })
 })
 
+describe('lines are counted by \\n alone where a lone \\r stands in a line', () => {
+  test('of a place that may be meant instead', () => {
+    const text = 'x\ry\nf {\n  await save(first, third)\n}\nif (x) {\n    await save(first, second)\n}\n'
+    expect(refusal(text, '  await save(first, second)', '  await save(second)')).toMatch(
+      /^line 6 matches except .*line 3 has the same/,
+    )
+  })
+
+  test('of the new lines after an inexact match', () => {
+    const { note } = made('alpha beta  \ngamma\n', 'alpha beta\ngamma', 'x\ry\ngamma')
+    expect(note?.split('\n').slice(1)).toEqual(['1\tx', '1\ty', '2\tgamma'])
+  })
+
+  test('of a new text that is already there', () => {
+    expect(refusal('x\ry\nnew words\n', 'old words', 'new words')).toContain('already there (line 2)')
+  })
+})
+
 describe('pasted line numbers', () => {
   const file = 'alpha()\n\tbeta()\n\ngamma()\n'
 

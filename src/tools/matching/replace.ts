@@ -1,16 +1,19 @@
-import { findExact, type Matches, maxCountedMatches, maxReplacedMatches } from './exact-match.ts'
+import { findAtLineStarts, findExact, type Matches, maxCountedMatches, maxReplacedMatches } from './exact-match.ts'
 import { indentBefore } from './indentation.ts'
 import { indentedRewriter } from './indented-rewriter.ts'
-import { type OldAndNew, type StrippedEdit, variantsWithoutLineNumbers } from './line-numbers.ts'
+import { type StrippedEdit, variantsWithoutLineNumbers } from './line-numbers.ts'
 import { describeNearest } from './not-found.ts'
 import { isDistinctive, type SearchedText, searchedText } from './searched-text.ts'
 import { competingLineIndex, lineIndexAt } from './similar-lines.ts'
 import {
   cutLine,
   distinctLinesAt,
+  type EditTexts,
+  editTexts,
   formatLineNumbers,
   lineNumbersAt,
   linesWithOffsets,
+  originalPositions,
   withLfEndings,
 } from './text-lines.ts'
 import { type TolerantMatch, tolerantMatch } from './tolerant-match.ts'
@@ -19,7 +22,9 @@ import { type TolerantMatch, tolerantMatch } from './tolerant-match.ts'
 // of the file. What is called `inFile` or begins with `file` is what the file has where the old text matches.
 
 /** The old text, the new text, and how many matches to replace. */
-export interface TextEdit extends OldAndNew {
+export interface TextEdit {
+  readonly old: string
+  readonly new: string
   /** Replace every match, not only a unique one. */
   readonly all: boolean
 }
@@ -33,7 +38,10 @@ export interface Replaced {
   readonly lineNumbers: readonly number[]
   /** How many more such lines there are. */
   readonly moreLineNumbers?: number
-  /** For the model: how an inexact match differed, and the lines as they are now; or that the lines of new_string after the first were indented further. */
+  /**
+   * For the model. After an inexact match: how it differed, and the lines as they are now. After an exact match: that the later lines
+   * of new_string got the indentation of the match, if they did.
+   */
   readonly note?: string
 }
 
@@ -57,10 +65,10 @@ const maxNotedLines = 12
 
 /**
  * Replaces the only match of the old text, or all matches. Looks for, in this order:
- * 1. an exact match, in which only line endings may differ (if old_string begins with a part of the line's indentation, a single
- *    match waits for step 3);
+ * 1. an exact match, in which only line endings may differ;
  * 2. unless all matches are replaced: a match that differs in whitespace or look-alike characters;
- * 3. the match that step 1 put off.
+ * 3. a single exact match that begins inside the indentation of a line. Step 1 leaves it for later, because step 2 may match that
+ *    whole line, and then gives new_string its indentation.
  *
  * Steps 1 and 2 try the old text as it is, then without line numbers that the model pasted from the output of a tool.
  */
@@ -69,8 +77,9 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   if (edit.old === '') return fillEmptyFile(text, edit)
   if (edit.old === edit.new) return refused('old_string and new_string are the same: there is nothing to change')
   const searched = searchedText(text)
-  const stripped = variantsWithoutLineNumbers(edit)
-  const variants: readonly EditVariant[] = [edit, ...stripped]
+  const texts = editTexts(edit)
+  const stripped = variantsWithoutLineNumbers(texts)
+  const variants: readonly EditVariant[] = [texts, ...stripped]
   let insideIndentation: ExactMatches | undefined
   for (const variant of variants) {
     const found = exactMatchesOf(searched, variant, edit.all)
@@ -85,11 +94,11 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
     if (result) return result
   }
   if (insideIndentation) return replaceExact(text, insideIndentation, options)
-  return refused(notFound(searched, edit, describeNearest(searched, (stripped[0] ?? edit).old, display)))
+  return refused(notFound(searched, edit, describeNearest(searched, stripped[0] ?? texts, display)))
 }
 
 /** The edit as the model wrote it, or with pasted line numbers removed. */
-type EditVariant = OldAndNew | StrippedEdit
+type EditVariant = EditTexts | StrippedEdit
 
 const isStripped = (variant: EditVariant): variant is StrippedEdit => 'firstLineNumber' in variant
 
@@ -99,7 +108,8 @@ interface ExactMatches extends Matches {
 
 /** If line numbers were removed from the old text, it matches only at the beginning of a line. */
 function exactMatchesOf(searched: SearchedText, variant: EditVariant, all: boolean): ExactMatches | undefined {
-  const matches = findExact(searched, variant.old, { all, atLineStarts: isStripped(variant) })
+  const find = isStripped(variant) ? findAtLineStarts : findExact
+  const matches = find(searched, variant, { all })
   const [first] = matches.starts
   if (first === undefined || !lineNumberAgrees(searched.text, variant, first)) return undefined
   return { ...matches, variant }
@@ -117,7 +127,7 @@ function replaceOnlyMatch(
   const { text } = searched
   const start = found.starts[0]!
   const otherLineIndex = otherLineWithSameIndent(searched, found.variant, start)
-  if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(text, start, otherLineIndex))
+  if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(searched, start, otherLineIndex))
   return replaceExact(text, found, options)
 }
 
@@ -128,18 +138,24 @@ const unclearMatchMessage = {
     `old_string was not found exactly; line ${line} matches except for characters that look alike (quotes, dashes, spaces), and it is unclear which quotes new_string means: copy these characters from the file`,
 } as const
 
-const ambiguousIndentationMessage = (text: string, start: number, otherLineIndex: number): string =>
-  `line ${lineNumbersAt(text, [start])[0]} matches except for its indentation; line ${otherLineIndex + 1} has the same indentation as old_string but different text: copy the text of the one you mean, including its indentation`
+function ambiguousIndentationMessage(searched: SearchedText, start: number, otherLineIndex: number): string {
+  const numberAt = (position: number): number => lineNumbersAt(searched.text, [position])[0]!
+  return `line ${numberAt(start)} matches except for its indentation; line ${numberAt(searched.lines().starts[otherLineIndex]!)} has the same indentation as old_string but different text: copy the text of the one you mean, including its indentation`
+}
 
 /** If old_string is one unindented line and the match is indented: the index of another, similar line that the model may have meant. */
-function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, start: number): number | undefined {
+function otherLineWithSameIndent(
+  searched: SearchedText,
+  { old, oldLines }: EditVariant,
+  start: number,
+): number | undefined {
   const { text } = searched
   const end = start + old.length
-  const isUnindentedLine = /^\S[^\r\n]*$/.test(old)
+  const isUnindentedLine = oldLines.length === 1 && /^\S/.test(old)
   // Only whitespace may follow on the line. Lines can be very long, so no more than 200 characters are looked at.
   const isWholeLine = isUnindentedLine && /^[ \t]*(?:[\r\n]|$)/.test(text.slice(end, end + 200))
   if (!isWholeLine || indentBefore(text, start) === '') return undefined
-  return competingLineIndex(searched, [old], lineIndexAt(searched, start))
+  return competingLineIndex(searched, oldLines, lineIndexAt(searched, start))
 }
 
 /** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
@@ -234,7 +250,7 @@ function isAlreadyInserted(text: string, start: number, end: number, newText: st
 const tooLargeMessage = (maxLength: number): string =>
   `the result would have more than ${maxLength} characters, the maximum for one edit: make new_string shorter, or use a command instead`
 
-/** So many parts are joined to one, so that the array of parts stays small. */
+/** This many parts are joined to one, so that the array of parts stays small. */
 const maxParts = 16_384
 
 function createTextBuilder(): { add(part: string): void; length(): number; whole(): string } {
@@ -276,31 +292,34 @@ function replaceTolerant(
 
 function replaceTolerantMatch(
   searched: SearchedText,
-  { old }: OldAndNew,
+  { oldLines }: EditVariant,
   { start, end, new: newText, how, differsInIndentation }: Extract<TolerantMatch, { type: 'one' }>,
   display: (part: string) => string,
 ): Replaced | NotReplaced {
   const { text } = searched
   if (newText === text.slice(start, end)) return refused(nothingNewMessage)
   const otherLineIndex = differsInIndentation
-    ? competingLineIndex(searched, withLfEndings(old).split('\n'), lineIndexAt(searched, start))
+    ? competingLineIndex(searched, oldLines, lineIndexAt(searched, start))
     : undefined
-  if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(text, start, otherLineIndex))
-  const [first] = lineNumbersAt(text, [start]) as [number]
-  if (isAlreadyInserted(text, start, end, newText)) return refused(alreadyAppliedMessage(first))
+  if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(searched, start, otherLineIndex))
+  if (isAlreadyInserted(text, start, end, newText))
+    return refused(alreadyAppliedMessage(lineNumbersAt(text, [start])[0]!))
   const edited = text.slice(0, start) + newText + text.slice(end)
-  const newLines = linesWithOffsets(newText).texts
+  const { texts, starts } = linesWithOffsets(newText)
+  const notedStarts = starts.slice(0, maxNotedLines).map((offset) => start + offset)
+  const numbers = lineNumbersAt(edited, notedStarts)
   const note = [
     `old_string did not match exactly; the match differed in ${how}, and now reads:`,
-    ...newLines.slice(0, maxNotedLines).map((line, i) => `${first + i}\t${cutLine(display(line))}`),
-    ...(newLines.length > maxNotedLines ? ['…'] : []),
+    ...texts.slice(0, maxNotedLines).map((line, i) => `${numbers[i]}\t${cutLine(display(line))}`),
+    ...(texts.length > maxNotedLines ? ['…'] : []),
   ]
-  return { type: 'replaced', text: edited, count: 1, lineNumbers: [first], note: note.join('\n') }
+  return { type: 'replaced', text: edited, count: 1, lineNumbers: numbers.slice(0, 1), note: note.join('\n') }
 }
 
 function notFound(searched: SearchedText, edit: TextEdit, nearest: string): string {
   const newText = withLfEndings(edit.new)
   const at = isDistinctive(newText) ? searched.lfText().indexOf(newText) : -1
-  const already = at < 0 ? '' : `, but new_string is already there (line ${lineNumbersAt(searched.lfText(), [at])[0]})`
-  return `old_string was not found${already}. ${nearest}`
+  if (at < 0) return `old_string was not found. ${nearest}`
+  const [line] = lineNumbersAt(searched.text, originalPositions(searched.text, [at]))
+  return `old_string was not found, but new_string is already there (line ${line}). ${nearest}`
 }

@@ -23,23 +23,30 @@ interface Rewrite {
  */
 export function rewriteLines(rewrite: Rewrite): string | undefined {
   const { inFile, oldLines, newLines, ending } = rewrite
+  const { separators } = inFile
   const { top, bottom } = sharedLines(oldLines, newLines)
   const bottomStart = newLines.length - bottom
-  /** The offset from an index in the new text to an index in the match, for the shared lines at the end. */
-  const offset = oldLines.length - newLines.length
+  const lines = [
+    ...inFile.lines.slice(0, top),
+    ...newLines.slice(top, bottomStart).map((_, i) => rewrittenLine(top + i, rewrite)),
+    ...inFile.lines.slice(inFile.lines.length - bottom),
+  ]
+  const separatorAfter = (i: number): string | undefined => {
+    // A kept line keeps its ending.
+    if (i < top) return separators[i]
+    // A new line gets the ending of the matched line with the same index.
+    if (i < bottomStart - 1) return separators[i]
+    // The kept lines at the bottom keep their endings, counted from the end. So the last new line gets the ending that stands directly
+    // before them: if the match is `a\n`, `b\n`, `c\r\n`, `d`, and `x` replaces `b` and `c`, it gets the `\r\n` before `d`.
+    return separators[Math.max(separators.length - (newLines.length - 1 - i), 0)]
+  }
   let text = ''
   let separator = ''
-  for (let i = 0; i < newLines.length; i++) {
-    const isNew = i >= top && i < bottomStart
-    const line = isNew ? rewrittenLine(i, rewrite) : inFile.lines[i < top ? i : i + offset]
+  for (const [i, line] of lines.entries()) {
     if (line === undefined) return undefined
     text += line
-    if (i === newLines.length - 1) break
-    // A kept line keeps its ending. A new line gets the ending of the matched line with the same index. The exception is the last new
-    // line: it gets the ending that stands, in the file, directly before the kept lines below. Example: the match is `a\n`, `b\n`,
-    // `c\r\n`, `d`, and `x` replaces `b` and `c`: it gets the `\r\n` before `d`.
-    const separatorIndex = i >= top && i >= bottomStart - 1 ? Math.max(i + offset, 0) : i
-    const next = inFile.separators[separatorIndex] || inFile.separators.at(-1) || ending
+    if (i === lines.length - 1) break
+    const next = separatorAfter(i) || separators.at(-1) || ending
     // An empty line between `\r` and `\n` would vanish: together they are read as one line ending.
     separator = line === '' && separator === '\r' && next === '\n' ? '\r' : next
     text += separator

@@ -137,8 +137,8 @@ const minCompetingSimilarity = 0.75
 
 /**
  * The index of another place in the file that the old text may mean instead of the match at line `matched`: either at least half of
- * the distinctive old lines are there unchanged, or one line there is very similar to the longest distinctive old line and has its
- * indentation. Example: the old text is `return size`, and the match is `  return size`. An unindented line `return sizes` competes.
+ * the distinctive old lines are there unchanged, or one line there is very similar to the longest distinctive old line and has the
+ * indentation of that old line. Example: the old text is `return size`, and the match is `  return size`. An unindented line `return sizes` competes.
  */
 export function competingLineIndex(
   searched: SearchedText,

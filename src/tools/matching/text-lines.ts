@@ -99,7 +99,7 @@ export function originalPositions(text: string, positions: readonly number[]): n
   })
 }
 
-/** Lines and the line endings between them: there is one separator less than lines. */
+/** Lines and the line endings between them: there is one fewer separator than lines. */
 export interface SplitText {
   readonly lines: readonly string[]
   readonly separators: readonly string[]
@@ -111,8 +111,23 @@ export function splitKeepingEndings(text: string): SplitText {
   return { lines: parts.filter((_, i) => i % 2 === 0), separators: parts.filter((_, i) => i % 2 === 1) }
 }
 
-/** The lines of a text that a model wrote. A lone `\r` does not end a line. */
-export const splitModelText = (text: string): string[] => text.split(/\r?\n/)
+/** The old and the new text of an edit, as the model wrote them, and their lines. */
+export interface EditTexts {
+  readonly old: string
+  readonly new: string
+  /** A line ends with `\n`, `\r\n` or `\r`. If the text ends with one of these, the last line is empty. */
+  readonly oldLines: readonly string[]
+  /** The same, but a lone `\r` does not end a line: the model may want this character in the file. */
+  readonly newLines: readonly string[]
+}
+
+/** Splits the texts of an edit into lines. */
+export const editTexts = (edit: { readonly old: string; readonly new: string }): EditTexts => ({
+  old: edit.old,
+  new: edit.new,
+  oldLines: withLfEndings(edit.old).split('\n'),
+  newLines: edit.new.split(/\r?\n/),
+})
 
 /** Finds, for ascending positions, the line ending to use there: the next one after it, else the last one of the text, else none. */
 export function endingsIn(text: string): (position: number) => string | undefined {

@@ -1,10 +1,9 @@
 import { sequencesIn } from './exact-match.ts'
 import { type IndentConverter, indentConverterFor, indentOf } from './indentation.ts'
-import type { OldAndNew } from './line-numbers.ts'
 import { characterConverter, foldLookAlikes, normalizedLine } from './look-alikes.ts'
 import { rewriteLines } from './rewrite.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
-import { endingsIn, type SplitText, type TextLines, withLfEndings } from './text-lines.ts'
+import { type EditTexts, endingsIn, type SplitText, type TextLines } from './text-lines.ts'
 
 /** The result of a tolerant search. */
 export type TolerantMatch =
@@ -25,15 +24,13 @@ export type TolerantMatch =
 const maxMatches = 6
 
 /**
- * Finds whole lines that equal the old text except for trailing whitespace, characters that look alike, or indentation, if one
- * conversion (such as "two spaces more", or "four spaces to a tab") turns the indentation of every old line into that of the file. If
- * there are several such matches, none is chosen: the model may have meant any of them.
+ * Finds whole lines that equal the old text except for trailing whitespace, look-alike characters, and indentation. A difference in
+ * indentation is accepted only if one conversion (such as "two spaces more", or "four spaces to a tab") turns the indentation of
+ * every old line into that of the file. If there are several such matches, none is chosen: the model may have meant any of them.
  */
-export function tolerantMatch(searched: SearchedText, edit: OldAndNew): TolerantMatch | undefined {
-  const trimmed = withoutSharedBreaks({ old: withLfEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
-  if (!isDistinctive(trimmed.old)) return undefined
-  const splitOld = trimmed.old.split('\n')
-  const newLines = trimmed.new.split('\n')
+export function tolerantMatch(searched: SearchedText, edit: LinesOfEdit): TolerantMatch | undefined {
+  const { oldLines: splitOld, newLines } = withoutSharedBreaks(edit)
+  if (!isDistinctive(splitOld.join('\n'))) return undefined
   // An old text that ends with a line break ends where the next line begins.
   const endsWithBreak = splitOld.at(-1) === ''
   const oldLines = endsWithBreak ? splitOld.slice(0, -1) : splitOld
@@ -107,17 +104,21 @@ function leastIndent(lines: readonly string[]): string | undefined {
   return indents.toSorted((a, b) => a.length - b.length)[0]
 }
 
-/** Removes the line breaks, and the byte order mark, with which both texts begin or end: matches are whole lines anyway. */
-function withoutSharedBreaks({ old, new: newText }: OldAndNew): OldAndNew {
-  let from = 0
-  while (from < old.length && isBreakOrBom(old[from]) && old[from] === newText[from]) from++
-  let tail = 0
-  const max = Math.min(old.length, newText.length) - from
-  while (tail < max && old.at(-1 - tail) === '\n' && newText.at(-1 - tail) === '\n') tail++
-  return { old: old.slice(from, old.length - tail), new: newText.slice(from, newText.length - tail) }
-}
+type LinesOfEdit = Pick<EditTexts, 'oldLines' | 'newLines'>
 
-const isBreakOrBom = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
+/** Removes the line breaks, and the byte order mark, with which both texts begin or end: matches are whole lines anyway. */
+function withoutSharedBreaks({ oldLines, newLines }: LinesOfEdit): LinesOfEdit {
+  const [old, fresh] = [oldLines[0]!, newLines[0]!]
+  if (old.startsWith('\uFEFF') && fresh.startsWith('\uFEFF'))
+    return withoutSharedBreaks({ oldLines: oldLines.with(0, old.slice(1)), newLines: newLines.with(0, fresh.slice(1)) })
+  const max = Math.min(oldLines.length, newLines.length) - 1
+  let top = 0
+  while (top < max && oldLines[top] === '' && newLines[top] === '') top++
+  let bottom = 0
+  while (bottom < max - top && oldLines.at(-1 - bottom) === '' && newLines.at(-1 - bottom) === '') bottom++
+  const inner = (lines: readonly string[]): readonly string[] => lines.slice(top, lines.length - bottom)
+  return { oldLines: inner(oldLines), newLines: inner(newLines) }
+}
 
 /**
  * The indexes of the file's lines at which the old lines begin. Blank lines at both ends of the old lines are left out of the
