@@ -43,13 +43,10 @@ export function withSpill<Store extends SpillingStore>(
 ): Omit<Store, 'append'> & Pick<SessionStore, 'append'> {
   return {
     ...store,
-    async append(id: string, entries: readonly LogEntry[], fence: Fence) {
-      const blobs: SpilledBlob[] = []
-      const storedEntries = entries.some(isLarge)
-        ? await Promise.all(entries.map((entry) => spill(entry, blobs)))
-        : entries
-      await store.append(id, storedEntries, fence, { originalEntries: entries, blobs })
-    },
+    append: (id: string, entries: readonly LogEntry[], fence: Fence) =>
+      entries.some(isLarge)
+        ? spillAndAppend(store, id, entries, fence)
+        : store.append(id, entries, fence, { originalEntries: entries, blobs: [] }),
     read: async (id, range) => wholeEntries(store.blobs(id), id, await store.read(id, range)),
     async *watch(id, options) {
       for await (const { entries, inbox } of store.watch(id, options))
@@ -57,6 +54,17 @@ export function withSpill<Store extends SpillingStore>(
     },
     blobs: (id) => ({ ...store.blobs(id), names: () => namesWithoutSpilled(store, id) }),
   } satisfies Pick<SessionStore, 'append' | 'read' | 'watch' | 'blobs'> & Store
+}
+
+async function spillAndAppend(
+  store: SpillingStore,
+  id: string,
+  entries: readonly LogEntry[],
+  fence: Fence,
+): Promise<void> {
+  const blobs: SpilledBlob[] = []
+  const storedEntries = await Promise.all(entries.map((entry) => spill(entry, blobs)))
+  await store.append(id, storedEntries, fence, { originalEntries: entries, blobs })
 }
 
 async function spill(entry: LogEntry, blobs: SpilledBlob[]): Promise<LogEntry> {

@@ -200,7 +200,22 @@ export const namesIn = (path: string): string[] =>
 
 /** The identity of the file that is at a path now. */
 export function fileIdentityAt(path: string): FileIdentity | undefined {
-  return withReadErrors(path, () => unlessMissing(() => fs.lstatSync(path, { bigint: true })))
+  return withReadErrors(path, () => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }))
+}
+
+/** Returns a function that tells whether a file is at a path now. */
+export function fileCheck(path: string, { dev, ino }: FileIdentity): () => boolean {
+  const [exactDev, exactIno] = [Number(dev), Number(ino)]
+  const lstat = (): fs.Stats | undefined => fs.lstatSync(path, { throwIfNoEntry: false })
+  return () => {
+    // Numbers take less time, and are exact up to 2 ** 53.
+    if (!Number.isSafeInteger(exactIno) || !Number.isSafeInteger(exactDev)) {
+      const now = fileIdentityAt(path)
+      return now?.ino === ino && now.dev === dev
+    }
+    const now = withReadErrors(path, lstat)
+    return now?.ino === exactIno && now.dev === exactDev
+  }
 }
 
 /** Differs after the file has changed; empty if it is missing. */

@@ -72,7 +72,9 @@ interface Leases {
 /** Takes, renews and releases leases, and appends under them. */
 export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, prepare }: LeasesOptions): Leases {
   const held = new HeldLeases({ dir, storeInstanceId, sync })
-  const underWay = new Set<Promise<unknown>>()
+  /** How many operations are under way. */
+  let underWay = 0
+  let whenIdle: (() => void) | undefined
   let lastEpoch = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
@@ -88,16 +90,18 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     }
   }
 
-  function tracked<T>(operation: Promise<T>): Promise<T> {
-    underWay.add(operation)
-    const remove = (): void => void underWay.delete(operation)
-    operation.then(remove, remove)
-    return operation
+  function endOperation(): void {
+    if (--underWay === 0) whenIdle?.()
   }
 
-  function lease(id: string, request: LeaseRequest): Promise<Lease> {
+  async function lease(id: string, request: LeaseRequest): Promise<Lease> {
     const { epoch } = request
-    return tracked(epoch === undefined ? takeUnderLock(id, request) : renew(id, { ...request, epoch }))
+    underWay++
+    try {
+      return await (epoch === undefined ? takeUnderLock(id, request) : renew(id, { ...request, epoch }))
+    } finally {
+      endOperation()
+    }
   }
 
   async function takeUnderLock(id: string, request: LeaseRequest): Promise<Lease> {
@@ -231,35 +235,43 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     if (isBeingReplaced(folder) || mine?.log.isCurrent() === false) throw held.lost(id)
   }
 
-  async function append(id: string, input: AppendInput, fence: Fence): Promise<void> {
+  function append(id: string, input: AppendInput, fence: Fence): Promise<void> {
     const { holder = id } = fence
     const lease = held.leaseOf(fence, holder)
-    if (holder === id) return appendTo(lease.log, id, input, fence)
-    const open = lease.children.get(id)
-    if (open) open.users++
-    const log = open ?? (await openChild(id, fence))
+    return holder === id ? appendTo(lease.log, id, input, fence) : appendToChild(lease, id, input, fence)
+  }
+
+  async function appendToChild(rootLease: HeldLease, id: string, input: AppendInput, fence: Fence): Promise<void> {
+    underWay++
+    let log = rootLease.children.get(id)
+    if (log) log.users++
     try {
+      log ??= await openChild(id, fence)
       await appendTo(log, id, input, fence)
     } finally {
-      log.users--
+      if (log) log.users--
+      endOperation()
     }
   }
 
   async function appendTo(log: LogWriter, id: string, input: AppendInput, fence: Fence): Promise<void> {
     const { entries, originalEntries, blobs } = input
     const { head, parent, base } = fence
-    const name = folderNameOf(id)
+    const { name } = log
     index.beginChange(name)
+    underWay++
     let aspects: number = Aspect.unknown // if it fails, it is unknown what is in the log
     try {
       if (log.isEmpty) await linkBase(log, id, fence)
       if (!index.isPrepared(name, log)) await index.prepare(name, { id, parent, log, base })
       for (const { bytes } of blobs) await putBlob(folderOf(id), bytes)
-      const lineBytes = await log.append(entries, head)
+      const written = log.append(entries, head)
+      const lineBytes = typeof written === 'number' ? written : await written
       const blobBytes = blobs.reduce((sum, { bytes }) => sum + bytes.length, 0)
       aspects = lineBytes > 0 ? index.append(name, { originalEntries, lineBytes, blobBytes }) : 0
     } finally {
       index.endChange(name, aspects)
+      endOperation()
     }
   }
 
@@ -280,14 +292,14 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
 
   return {
     lease,
-    append: (id, input, fence) => tracked(append(id, input, fence)),
+    append,
     requireSession,
     async forget(id) {
       await held.close(id)
       await held.closeAsChild(id)
     },
     async close() {
-      await Promise.allSettled(underWay)
+      if (underWay > 0) await new Promise<void>((resolve) => (whenIdle = resolve))
       for (const [id, epoch] of held.epochs()) {
         await lease(id, { owner: '', ttlMs: 0, epoch }).catch(() => {})
         await held.close(id)

@@ -1,9 +1,10 @@
 import * as fs from 'node:fs'
+import { basename } from 'node:path'
 import { headMoved, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import { partsOf, sharedEntries } from './base-parts.ts'
 import { storeErrorOf, withReadErrors, withWriteErrors } from './file-errors.ts'
-import { type FileIdentity, fileIdentityAt, openForAppending, syncData } from './files.ts'
+import { type FileIdentity, fileCheck, openForAppending, syncData } from './files.ts'
 import { logPath } from './log-file.ts'
 import { linesOf } from './log-lines.ts'
 import { findEnd, findLine, readLines, withExactErrors } from './log-positions.ts'
@@ -35,8 +36,12 @@ const recheckAfterMs = 2
  */
 export class LogWriter {
   readonly path: string
+  /** The name of the folder. */
+  readonly name: string
   /** Identifies the file over time: inodes are reused, so the time of creation is part of it. */
   readonly identity: FileIdentity & { readonly birthtimeNs: bigint }
+  /** Whether the file at the path is still the one that is open. */
+  readonly isCurrent: () => boolean
   /** The number of the last entry. */
   head = 0
   /** The size of the file up to that entry. */
@@ -62,10 +67,12 @@ export class LogWriter {
   constructor(options: WriterOptions) {
     this.#options = options
     this.path = logPath(options.folder)
+    this.name = basename(options.folder)
     this.#base = sharedEntries(partsOf(options.folder))
     this.#fd = openForAppending(this.path)
     const { dev, ino, birthtimeNs } = withReadErrors(this.path, () => fs.fstatSync(this.#fd, { bigint: true }))
     this.identity = { dev, ino, birthtimeNs }
+    this.isCurrent = fileCheck(this.path, this.identity)
   }
 
   /** Finds the end of the log, and truncates a partial write of a crashed writer. Only the holder of the lease may do that. */
@@ -75,12 +82,6 @@ export class LogWriter {
     this.size = end.offset
     this.head = end.offset === 0 ? 0 : end.seq - 1
     if (withReadErrors(this.path, () => fs.fstatSync(this.#fd)).size > this.size) this.#truncate()
-  }
-
-  /** Whether the file at the path is still the one that is open. */
-  isCurrent(): boolean {
-    const now = fileIdentityAt(this.path)
-    return now?.ino === this.identity.ino && now.dev === this.identity.dev
   }
 
   /** Nothing is written, nor being written. */
@@ -106,11 +107,10 @@ export class LogWriter {
   #appendUnsynced(entries: readonly LogEntry[], head: number): number {
     if (!this.#isNext(entries, head, this.head)) return this.#checkRepeated(entries, head)
     checkNumbers(this.#options.id, entries, head)
-    const text = linesOf(entries)
-    const size = Buffer.byteLength(text)
-    this.#write(text, entries)
-    this.#finish(size, entries)
-    return size
+    const bytes = bytesOf(linesOf(entries))
+    this.#write(bytes, entries)
+    this.#finish(bytes.length, entries)
+    return bytes.length
   }
 
   /** Refuses appends that have not begun. Resolves when the others are written and the file is closed. */
@@ -143,7 +143,7 @@ export class LogWriter {
     const texts = group.map((append) => linesOf(append.entries))
     const sizes = texts.map((text) => Buffer.byteLength(text))
     const size = sizes.reduce((sum, one) => sum + one, 0)
-    this.#write(texts.join(''), entries)
+    this.#write(bytesOf(texts.join('')), entries)
     await this.#sync()
     this.#finish(size, entries)
     for (const [i, { done }] of group.entries()) done(sizes[i]!)
@@ -199,7 +199,7 @@ export class LogWriter {
   }
 
   /** Writes lines to the memory of the system, which takes microseconds. */
-  #write(text: string, entries: readonly LogEntry[]): void {
+  #write(bytes: Buffer, entries: readonly LogEntry[]): void {
     // The check at the end decides. This earlier check stops a writer that was paused, before it appends to a log that was
     // moved meanwhile. It is skipped right after another check.
     if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.checkStillWriter()
@@ -207,7 +207,7 @@ export class LogWriter {
     if (this.#isClosed) throw leaseLost(this.#options.id) // what follows a partial line would be unreadable
     try {
       failpoint('jsonl.append.beforeWrite', entries)
-      fs.appendFileSync(this.#fd, text) // continues a write of which the system took a part; cheaper than `writeSync`
+      for (let done = 0; done < bytes.length; ) done += fs.writeSync(this.#fd, bytes, done)
       failpoint('jsonl.append.afterWrite', entries)
     } catch (error) {
       throw this.#failure(error)
@@ -260,6 +260,13 @@ export class LogWriter {
   #lines() {
     return { fd: this.#fd, path: this.path, first: this.#base + 1 }
   }
+}
+
+const scratch = Buffer.allocUnsafe(64 * 1024)
+
+/** The bytes of a text, valid until the next call: to allocate them anew costs a tenth of an append. */
+function bytesOf(text: string): Buffer {
+  return 3 * text.length > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text))
 }
 
 function checkNumbers(id: string, entries: readonly LogEntry[], head: number): void {
