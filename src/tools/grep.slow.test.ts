@@ -2,8 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect } from 'vitest'
+import { unavailable } from '../../test/bubblewrap-kit.ts'
+import { plainConfinement } from '../../test/sandbox/harness.ts'
 import { testInTurns } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
+import { confinedExecution } from '../core/execution.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { memoryExecution } from '../testing/index.ts'
@@ -60,6 +63,12 @@ const worlds: Record<string, (files: Files) => Promise<World>> = {
   'without ripgrep'(files) {
     const root = plant(files)
     return world(createProcessContext({ cwd: root }), { ripgrep: false }, root)
+  },
+  'without ripgrep, in a sandbox'(files) {
+    const root = plant(files)
+    if (unavailable) return world(createProcessContext({ cwd: root }), { ripgrep: false }, root)
+    const execution = confinedExecution(createProcessContext({ cwd: root }), plainConfinement('read-only', root))
+    return world(execution, { ripgrep: false }, root)
   },
   'in another world with a shell'(files) {
     const root = plant(files)

@@ -17,36 +17,46 @@ import {
   type SearchResult,
   type SearchRoot,
 } from './query.ts'
+import { textsByShell } from './shell-texts.ts'
 import { startSearch } from './start-search.ts'
 
 /** Limits of a search in which each file costs a request. */
 export interface ContextSearchLimits {
   readonly listed: number
   readonly read: number
+  /** In place of `read` if one command reads all files. */
+  readonly readByShell?: number
   /** The maximum size of a file. */
   readonly bytes: number
 }
 
-export const contextSearchLimits: ContextSearchLimits = { listed: 100_000, read: 2000, bytes: 8 * 1024 * 1024 }
+export const contextSearchLimits: ContextSearchLimits = {
+  ...{ listed: 100_000, read: 2000, readByShell: 20_000 },
+  bytes: 8 * 1024 * 1024,
+}
 
 const concurrentReads = 8
 
 type Counted = { -readonly [Key in keyof SearchGaps]: SearchGaps[Key] }
 
-/** Searches without ripgrep and without direct access to the files: through the operations that every context has. */
+/**
+ * Searches without ripgrep and without direct access to the files: through the operations that every context has. `byShell`:
+ * files are read by commands, so that the search sees no more than these do.
+ */
 export async function searchThroughContext(
   query: SearchQuery,
   root: SearchRoot,
   ctx: SearchContext,
   limits: ContextSearchLimits = contextSearchLimits,
+  { byShell = false }: { readonly byShell?: boolean } = {},
 ): Promise<SearchResult> {
   const gaps: Counted = {}
-  const files = root.kind === 'file' ? [''] : await filesOf(query, root, ctx, { limits, gaps })
+  const files = root.kind === 'file' ? [''] : await filesOf(query, root, ctx, { limits, gaps, byShell })
   if (query.mode === 'list') return listed(query, files, gaps)
   const thread = await startSearch({ query }, ctx.signal)
   // A failure of the thread is reported at the end; until then the rejection is unhandled.
   thread.result.catch(() => {})
-  await sendTexts(files)
+  await (byShell ? sendTextsOfShell(files) : sendTexts(files))
   thread.finish(gaps)
   return thread.result
 
@@ -63,14 +73,33 @@ export async function searchThroughContext(
     }
   }
 
+  async function sendTextsOfShell(paths: readonly string[]): Promise<void> {
+    const some = paths.slice(0, limits.readByShell ?? limits.read)
+    if (some.length < paths.length) gaps.stopped = 'files'
+    const slash = root.path.lastIndexOf('/') + 1
+    const [folder, names] =
+      root.kind === 'file' ? [root.path.slice(0, slash), [root.path.slice(slash)]] : [root.path, some]
+    const request = { folder, paths: names, maxBytes: limits.bytes, limitMs: query.limitMs }
+    const isWhole = await textsByShell(request, ctx, (path, text) => {
+      if (text === undefined) countUnreadable(gaps)
+      else if (root.kind === 'file' && text.includes('\0')) gaps.binary = true
+      else thread.addText(root.kind === 'file' ? '' : path, text)
+    })
+    if (!isWhole) gaps.stopped = 'time'
+  }
+
   async function textOf(path: string): Promise<string | undefined> {
     try {
       return await ctx.execution.readFile(ctx.handle, path)
     } catch {
-      gaps.unreadable = (gaps.unreadable ?? 0) + 1
+      countUnreadable(gaps)
       return undefined
     }
   }
+}
+
+function countUnreadable(gaps: Counted): void {
+  gaps.unreadable = (gaps.unreadable ?? 0) + 1
 }
 
 function listed(query: SearchQuery, files: readonly string[], gaps: SearchGaps): SearchResult {
@@ -82,18 +111,26 @@ function listed(query: SearchQuery, files: readonly string[], gaps: SearchGaps):
 interface Bounds {
   readonly limits: ContextSearchLimits
   readonly gaps: Counted
+  readonly byShell: boolean
 }
 
 /** All wanted files, in order. */
 async function filesOf(query: SearchQuery, root: SearchRoot, ctx: SearchContext, bounds: Bounds): Promise<string[]> {
-  const { limits, gaps } = bounds
+  const { limits, gaps, byShell } = bounds
   const { acceptsFile, entersFolder } = pathFilter(query.filter)
   const hasType = typeFilter(query.type)
   const maxBytes = query.mode === 'list' ? undefined : limits.bytes
-  const folders: FolderListing = (await foldersByFind(root, ctx, maxBytes)) ?? foldersByListing(root, ctx)
+  const found = await foldersByFind(root, ctx, maxBytes)
+  // What lists folders otherwise sees more than a command.
+  if (!found && byShell) {
+    countUnreadable(gaps)
+    return []
+  }
+  const folders: FolderListing = found ?? foldersByListing(root, ctx)
+  const rules = byShell ? await rulesByShell(root, ctx, folders) : undefined
   const files: string[] = []
   let listed = 0
-  const walk = walkContext({ root, ctx, folders, depth: query.filter.depth, entersFolder })
+  const walk = walkContext({ root, ctx, folders, rules, depth: query.filter.depth, entersFolder })
   for await (const { path, name } of walk) {
     if (++listed > limits.listed) {
       gaps.stopped = 'files'
@@ -111,12 +148,16 @@ export interface FolderListing {
   /** The names in a folder relative to the root (empty, or ending with a slash); those of folders end with a slash. */
   namesIn(prefix: string): Promise<readonly string[]>
   isTooLarge(path: string): boolean
+  /** All files below the root, if they are known. */
+  readonly files?: readonly string[]
 }
 
 export interface ContextWalk {
   readonly root: SearchRoot
   readonly ctx: SearchContext
   readonly folders: FolderListing
+  /** The texts of the `.gitignore` files below the root, by path, if they were read before. */
+  readonly rules?: ReadonlyMap<string, string> | undefined
   readonly depth: number | undefined
   entersFolder(path: string): boolean
 }
@@ -137,10 +178,10 @@ async function* visit(
   outer: IgnoreChain,
   level: number,
 ): AsyncGenerator<ListedFile> {
-  const { ctx, folders, root, depth, entersFolder } = walk
+  const { ctx, folders, depth, entersFolder } = walk
   ctx.signal.throwIfAborted()
   const names = (await folders.namesIn(prefix)).toSorted((a, b) => comparePaths(bare(a), bare(b)))
-  const chain = names.includes(rulesName) ? withRules(outer, await readRules(ctx, `${root.path}/${prefix}`)) : outer
+  const chain = names.includes(rulesName) ? withRules(outer, await rulesIn(walk, prefix)) : outer
   for (const listed of names) {
     const name = bare(listed)
     const isFolder = listed.endsWith('/')
@@ -154,6 +195,26 @@ async function* visit(
 
 const rulesName = '.gitignore'
 const bare = (name: string): string => (name.endsWith('/') ? name.slice(0, -1) : name)
+
+async function rulesIn({ root, ctx, rules }: ContextWalk, prefix: string): Promise<IgnoreFile | undefined> {
+  if (!rules) return readRules(ctx, `${root.path}/${prefix}`)
+  const text = rules.get(prefix + rulesName)
+  return text === undefined ? undefined : parseIgnoreFile(text)
+}
+
+async function rulesByShell(
+  { path }: SearchRoot,
+  ctx: SearchContext,
+  { files = [] }: FolderListing,
+): Promise<Map<string, string>> {
+  const texts = new Map<string, string>()
+  const paths = files.filter((file) => file === rulesName || file.endsWith(`/${rulesName}`))
+  const request = { folder: path, paths, maxBytes: mostRules, limitMs: findLimitMs }
+  await textsByShell(request, ctx, (file, text) => void (text !== undefined && texts.set(file, text)))
+  return texts
+}
+
+const mostRules = 1024 * 1024
 
 async function readRules({ execution, handle }: SearchContext, folder: string): Promise<IgnoreFile | undefined> {
   try {
@@ -197,6 +258,7 @@ export async function foldersByFind(
   return {
     namesIn: async (prefix) => [...(folders.get(prefix) ?? [])],
     isTooLarge: (path) => large.has(path),
+    files,
   }
 }
 

@@ -1,5 +1,6 @@
-import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, type Dirent, readFileSync } from 'node:fs'
 import { typeFilter } from './file-types.ts'
+import { type HeldFolder, holdFolder, openRealFile } from './held-folders.ts'
 import {
   enterFolder,
   type IgnoreChain,
@@ -39,8 +40,11 @@ export function listTree(query: SearchQuery, root: SearchRoot, limits = treeLimi
   return page.result(gaps)
 }
 
-/** Calls `use` for each wanted file, within the limits. */
-export function eachFile({ query, root, limits, gaps }: Tree, use: (path: string) => void): void {
+/** Calls `use` for each wanted file with the folder that holds it, within the limits. */
+export function eachFile(
+  { query, root, limits, gaps }: Tree,
+  use: (path: string, name: string, folder: HeldFolder) => void,
+): void {
   const until = performance.now() + query.limitMs
   const { acceptsFile, entersFolder } = pathFilter(query.filter)
   const hasType = typeFilter(query.type)
@@ -50,11 +54,11 @@ export function eachFile({ query, root, limits, gaps }: Tree, use: (path: string
     depth: query.filter.depth,
     entersFolder,
     onUnreadable: () => countUnreadable(gaps),
-    onFile(path, name) {
+    onFile(path, name, folder) {
       if (++files > limits.files) gaps.stopped = 'files'
       else if (performance.now() > until) gaps.stopped = 'time'
       if (gaps.stopped) return false
-      if (hasType(name) && acceptsFile(path)) use(path)
+      if (hasType(name) && acceptsFile(path)) use(path, name, folder)
       return true
     },
   })
@@ -71,39 +75,78 @@ export interface WalkOptions {
   readonly depth: number | undefined
   entersFolder(path: string): boolean
   /** Called with each file in order, by its path relative to the root. `false` ends the walk. */
-  onFile(path: string, name: string): boolean
+  onFile(path: string, name: string, folder: HeldFolder): boolean
   onUnreadable(): void
 }
 
-/** Walks a folder like ripgrep: respects `.gitignore`, skips `.git` and links. */
+/** Walks a folder like ripgrep: respects `.gitignore`, skips `.git` and links, also links that are made meanwhile. */
 export function walk(options: WalkOptions): void {
-  visit(options, '', outerRules(options.root), 1)
+  const { root, onUnreadable } = options
+  within(
+    () => holdFolder(root),
+    (folder) => visit(options, folder, { prefix: '', outer: outerRules(root), level: 1 }),
+    onUnreadable,
+  )
+}
+
+/** `false` if `use` said so. */
+function within(open: () => HeldFolder, use: (folder: HeldFolder) => boolean, onUnreadable: () => void): boolean {
+  let folder: HeldFolder
+  try {
+    folder = open()
+  } catch {
+    onUnreadable()
+    return true
+  }
+  try {
+    return use(folder)
+  } finally {
+    folder.close()
+  }
+}
+
+interface Place {
+  /** The path from the root: empty, or ending with a slash. */
+  readonly prefix: string
+  readonly outer: IgnoreChain
+  readonly level: number
 }
 
 /** Returns `false` to end the walk. */
-function visit(options: WalkOptions, prefix: string, outer: IgnoreChain, level: number): boolean {
-  const { root, depth, entersFolder, onFile } = options
-  const entries = entriesIn(options, prefix)
+function visit(options: WalkOptions, folder: HeldFolder, { prefix, outer, level }: Place): boolean {
+  const { depth, entersFolder, onFile, onUnreadable } = options
+  const entries = entriesIn(folder, onUnreadable)
   const hasRules = entries.some(({ name }) => name === rulesName)
-  const chain = hasRules ? withRules(outer, readRules(join(root, prefix))) : outer
+  const chain = hasRules
+    ? withRules(
+        outer,
+        readRules(() => folder.file(rulesName)),
+      )
+    : outer
   for (const entry of entries) {
     const { name } = entry
     const isFolder = entry.isDirectory()
     if (name === '.git' || !(isFolder || entry.isFile()) || isIgnored(chain, name, isFolder)) continue
     const path = prefix + name
     if (!isFolder) {
-      if (!onFile(path, name)) return false
+      if (!onFile(path, name, folder)) return false
       continue
     }
     if ((depth !== undefined && level >= depth) || !entersFolder(path)) continue
-    if (!visit(options, `${path}/`, enterFolder(chain, name), level + 1)) return false
+    const place = { prefix: `${path}/`, outer: enterFolder(chain, name), level: level + 1 }
+    const goesOn = within(
+      () => folder.folder(name),
+      (inner) => visit(options, inner, place),
+      onUnreadable,
+    )
+    if (!goesOn) return false
   }
   return true
 }
 
-function entriesIn({ root, onUnreadable }: WalkOptions, prefix: string): Dirent[] {
+function entriesIn(folder: HeldFolder, onUnreadable: () => void): Dirent[] {
   try {
-    return readdirSync(join(root, prefix), { withFileTypes: true }).sort((a, b) => comparePaths(a.name, b.name))
+    return folder.entries().sort((a, b) => comparePaths(a.name, b.name))
   } catch {
     onUnreadable()
     return []
@@ -112,13 +155,15 @@ function entriesIn({ root, onUnreadable }: WalkOptions, prefix: string): Dirent[
 
 const rulesName = '.gitignore'
 
-function readRules(folder: string): IgnoreFile | undefined {
-  const path = join(folder, rulesName)
+function readRules(open: () => number): IgnoreFile | undefined {
+  let file: number | undefined
   try {
-    // Opening a pipe would block until a process writes to it.
-    return statSync(path).isFile() ? parseIgnoreFile(readFileSync(path, 'utf8')) : undefined
+    file = open()
+    return parseIgnoreFile(readFileSync(file, 'utf8'))
   } catch {
     return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
   }
 }
 
@@ -127,7 +172,14 @@ function outerRules(root: string): IgnoreChain {
   let chain: IgnoreChain = []
   let folder = '/'
   for (const name of root.split('/').filter((part) => part !== '')) {
-    chain = enterFolder(withRules(chain, readRules(folder)), name)
+    const rules = join(folder, rulesName)
+    chain = enterFolder(
+      withRules(
+        chain,
+        readRules(() => openRealFile(rules)),
+      ),
+      name,
+    )
     folder = join(folder, name)
   }
   return chain

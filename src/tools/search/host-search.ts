@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { isUtf16 } from './file-text.ts'
+import { openRealFile } from './held-folders.ts'
 import { countUnreadable, eachFile, type MutableGaps, treeLimits } from './host-files.ts'
 import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
 import { createTextSearch } from './text-search.ts'
@@ -10,24 +11,21 @@ export function searchTree(query: SearchQuery, root: SearchRoot, limits = treeLi
   const gaps: MutableGaps = {}
   const read = createReader(limits.bytes, gaps)
   if (root.kind === 'file') {
-    const bytes = read(root.path)
+    const bytes = read(() => openRealFile(root.path))
     if (bytes?.includes(0) && !isUtf16(bytes)) gaps.binary = true
     else if (bytes) search.addFile('', bytes)
     return search.result(gaps)
   }
-  const folder = root.path === '/' ? '/' : `${root.path}/`
-  eachFile({ query, root, limits, gaps }, (path) => {
-    const bytes = read(folder + path)
+  eachFile({ query, root, limits, gaps }, (path, name, folder) => {
+    const bytes = read(() => folder.file(name))
     if (bytes) search.addFile(path, bytes)
   })
   return search.result(gaps)
 }
 
 /** Most files fit into one reused buffer: the result is valid until the next file is read. */
-function createReader(maxBytes: number, gaps: MutableGaps): (path: string) => Buffer | undefined {
+function createReader(maxBytes: number, gaps: MutableGaps): (open: () => number) => Buffer | undefined {
   const shared = Buffer.allocUnsafe(256 * 1024)
-  // A file that became a link or a pipe since it was listed is not followed and does not block.
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
   function readRest(file: number, read: number): Buffer | undefined {
     const { size } = fstatSync(file)
@@ -46,10 +44,10 @@ function createReader(maxBytes: number, gaps: MutableGaps): (path: string) => Bu
     return whole.subarray(0, length)
   }
 
-  return (path) => {
+  return (open) => {
     let file: number | undefined
     try {
-      file = openSync(path, flags)
+      file = open()
       const length = readSync(file, shared, 0, shared.length, null)
       return length < shared.length ? shared.subarray(0, length) : readRest(file, length)
     } catch {

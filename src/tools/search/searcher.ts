@@ -37,13 +37,22 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
       return { entries: [], total: 0, sum: 0, gaps: { binary: true } }
     const result = await withRipgrep(query, root, ctx)
     if (result) return result
-    if (ctx.execution.capabilities.hostPrograms) {
+    const isHere = ctx.execution.capabilities.hostPrograms === true
+    const byShell = isHere && (await isConfined(ctx))
+    if (isHere && !byShell) {
       const { startSearch } = await import('./start-search.ts')
       return (await startSearch({ query, root }, ctx.signal)).result
     }
-    const { searchThroughContext } = await import('./context-search.ts')
-    return searchThroughContext(query, root, ctx)
+    const { searchThroughContext, contextSearchLimits } = await import('./context-search.ts')
+    return searchThroughContext(query, root, ctx, contextSearchLimits, { byShell })
   }
+}
+
+/** Whether commands of this machine run in a sandbox: then a search does too, so that it sees no more than they do. */
+async function isConfined({ execution, handle, signal }: SearchContext): Promise<boolean> {
+  if (!execution.capabilities.shell) return false
+  if (execution.type !== 'process') return true
+  return (await execution.exec(handle, ':', { signal })).sandbox !== undefined
 }
 
 /** Ripgrep searches a named file even if it is binary; here binary files are never searched. */
