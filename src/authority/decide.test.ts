@@ -216,6 +216,27 @@ describe('plan is read-only, by effects and not by names', () => {
     expect(shown(strict(line([elsewhere])), without)).toBe('ask mode-gate')
   })
 
+  test('where the sandbox could not be tried, no mode runs a command without a question', () => {
+    const sandbox = { profiles: [], why: 'no space left on device', isUntried: true } as const
+    const make = line([command('make', { table: 'none' })])
+    for (const [call, mode] of [
+      [make, 'yolo'],
+      [make, 'ask'],
+      [effectCall('unknown'), 'yolo'],
+    ] as const) {
+      const decision = decide(call, under({ mode, allow: ['shell:make', 'unknown'] }, { sandbox }))
+      expect(decision).toMatchObject({ verdict: 'ask', by: 'sandbox', why: expect.stringContaining('no space left') })
+      expect(decision.why).toContain('the sandbox cannot be used now')
+    }
+    expect(shown(make, under({ mode: 'yolo' }, { sandbox: { profiles: [] } }))).toBe('allow mode-gate')
+    const yolo = under({ mode: 'yolo' }, { sandbox })
+    expect(shown(make, { ...yolo, floor: 'deny' })).toBe('deny sandbox')
+    const outside = () => ({ scope: 'session', grantedBy: 'user', within: 'outside' }) as const
+    expect(shown(make, { ...yolo, grant: outside })).toBe('allow grant')
+    expect(shown(strict(line([ls])), yolo)).toBe('allow mode-gate')
+    expect(shown(fileCall('fs.write', 'src/a.ts'), yolo)).toBe('allow mode-gate')
+  })
+
   test('a project that chooses plan exempts no line from an approval', () => {
     for (const sandbox of [bothProfiles, { profiles: [] }])
       for (const call of [line([ls]), strict(line([ls])), line([command('make', { table: 'none' })])]) {

@@ -2,7 +2,15 @@ import type { DecidedBy, Decision } from '../core/authority.ts'
 import type { DecisionContext } from './decision-context.ts'
 import { floorOf } from './floor.ts'
 import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from './judged-call.ts'
-import { granted, hasSandbox, runsCommands, whyNotConfined, whyUnconfined, withConfinement } from './placement.ts'
+import {
+  granted,
+  hasSandbox,
+  isUntried,
+  runsCommands,
+  whyNotConfined,
+  whyUnconfined,
+  withConfinement,
+} from './placement.ts'
 import { isWorkspaceReading, needsNoPermission } from './reading-line.ts'
 import type { Rule } from './rules/rules.ts'
 
@@ -127,14 +135,25 @@ function moreAbout({ shell }: JudgedCall): string {
 
 /**
  * A command that runs unasked must run in a sandbox, unless its words alone determine what it reads. Only `yolo` is
- * exempt.
+ * exempt, and only on a machine that is known to have none.
  */
 function askedWithoutSandbox(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
-  const isUnasked = found.verdict === 'allow' && found.by !== 'grant' && context.mode !== 'yolo'
-  if (!isUnasked || !runsCommands(call) || needsNoPermission(call) || call.strict?.isStrict) return undefined
+  const isExempt = context.mode === 'yolo' && !isUntried(context)
+  const isUnasked = found.verdict === 'allow' && found.by !== 'grant' && !isExempt
+  if (!isUnasked || needsNoPermission(call) || call.strict?.isStrict) return undefined
+  // In `yolo` what a tool does not say it does would be confined too.
+  if (!runsCommands(call) && !(context.mode === 'yolo' && isUndeclared(call))) return undefined
   const missing = whyUnconfined(call, context, found)
-  return missing === undefined ? undefined : { verdict: 'ask', by: 'sandbox', why: `${found.why}, but ${missing}` }
+  if (missing === undefined) return undefined
+  const why = `${found.why}, but ${missing}`
+  if (context.mode !== 'yolo') return { verdict: 'ask', by: 'sandbox', why }
+  const before = granted(call, context)
+  if (before) return before
+  if (context.floor === 'deny') return { verdict: 'deny', by: 'sandbox', why, code: 'ApprovalDenied' }
+  return { verdict: 'ask', by: 'sandbox', why }
 }
+
+const isUndeclared = ({ effects }: JudgedCall): boolean => effects.some(({ effect }) => effect === 'unknown')
 
 const allow = (by: DecidedBy, why: string): Decision => ({ verdict: 'allow', by, why })
 

@@ -5,8 +5,6 @@ import type { SandboxSupport } from '../core/execution.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { once } from '../core/waiting.ts'
-import type { FileLocation } from '../platform/files-of.ts'
 import { plannedWriteWith } from '../platform/planned-writes.ts'
 import { createApprovals } from './approvals.ts'
 import { digestToApprove } from './approved-files.ts'
@@ -17,6 +15,7 @@ import { grantIdentity } from './grants/grant-identity.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { mayRunCommands, runsCommands } from './placement.ts'
 import { linksOf, prepareCall, type Workspace } from './prepare-call.ts'
+import { findSandbox } from './unconfined-notice.ts'
 
 type Gate = HookContexts['tool:gate']
 
@@ -197,17 +196,22 @@ function workspaceOf({ host: { execution, handle } }: Run, { options }: Authorit
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted
     },
     ...(location && { location }),
-    sandbox: once(() => findSandbox(location)),
+    sandbox: keptUnlessUntried(async () => (location ? findSandbox(location) : noContext)),
   }
 }
 
-/** The sandboxes of the execution context. One that cannot be tried is none. */
-async function findSandbox(location: FileLocation | undefined): Promise<SandboxSupport> {
-  if (!location) return { profiles: [], why: 'the agent has no execution context' }
-  const { execution, handle } = location
-  if (!execution.sandbox) return { profiles: [], why: `the execution context "${execution.type}" has none` }
-  return execution.sandbox(handle).catch((error) => ({ profiles: [], why: messageOf(error) }))
+/** Found once for a run. Why it could not be tried may have passed by the next call. */
+function keptUnlessUntried(find: () => Promise<SandboxSupport>): () => Promise<SandboxSupport> {
+  let found: Promise<SandboxSupport> | undefined
+  return async () => {
+    const current = (found ??= find())
+    const support = await current
+    if (support.isUntried && found === current) found = undefined
+    return support
+  }
 }
+
+const noContext: SandboxSupport = { profiles: [], why: 'the agent has no execution context' }
 
 /** The session of a run, then its parents. */
 function sessionChain(run: Run): [string, ...string[]] {

@@ -44,8 +44,12 @@ export function whyUnconfined(call: JudgedCall, context: DecisionContext, decisi
 export function whyNotConfined(profile: SandboxProfile, { sandbox }: DecisionContext): string | undefined {
   if (sandbox?.profiles.includes(profile)) return undefined
   if (sandbox && sandbox.profiles.length > 0) return `the execution context has no sandbox ${profile}`
+  if (sandbox?.isUntried) return `the sandbox cannot be used now: ${sandbox.why}`
   return `there is no sandbox: ${sandbox?.why ?? 'the execution context has none'}`
 }
+
+/** Whether there may be a sandbox, but it could not be tried. Even `yolo` runs nothing without it then: a cause may be made. */
+export const isUntried = ({ sandbox }: DecisionContext): boolean => sandbox?.isUntried === true
 
 export const hasSandbox = ({ sandbox }: DecisionContext): boolean =>
   sandbox !== undefined && sandbox.profiles.length > 0

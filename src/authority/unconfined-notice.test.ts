@@ -6,11 +6,17 @@ import { memoryExecution, scripted } from '../testing/index.ts'
 import type { SecurityMode } from './rules/settings.ts'
 
 const none: SandboxSupport = { profiles: [], why: 'bubblewrap is not installed' }
+const untried: SandboxSupport = { profiles: [], why: 'the disk is full', isUntried: true }
 const both: SandboxSupport = { profiles: ['read-only', 'workspace-write'] }
 
 test.each<[mode: SecurityMode, support: SandboxSupport | undefined, unconfined: string | undefined]>([
   ['yolo', none, 'no sandbox: bubblewrap is not installed; in the mode yolo, '],
   ['yolo', undefined, 'no sandbox: the execution context "memory" has none; '],
+  [
+    'yolo',
+    untried,
+    'the sandbox cannot be used now: the disk is full; as long as that is so, commands are asked about',
+  ],
   ['yolo', both, undefined],
   ['ask', none, undefined],
 ])('the first event of a run in the mode %s with the sandbox %j says: %s', async (mode, support, unconfined) => {

@@ -56,6 +56,8 @@ export interface SandboxSupport {
   readonly by?: string
   /** Why there is none, in words for a person. */
   readonly why?: string
+  /** It could not be tried, for a cause that may pass, such as a full disk: there may be one. Must not be taken for a machine without one. */
+  readonly isUntried?: true
 }
 
 export interface ExecutionCapabilities {

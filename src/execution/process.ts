@@ -58,20 +58,30 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
   async function confinedOf(state: HandleState): Promise<ConfinedCommands> {
     await filesOf(state) // as above
-    state.confined ??= import('./confinement/engine.ts').then(({ createConfinedCommands }) => {
-      const added = sandboxPaths && { added: sandboxPaths }
-      return createConfinedCommands({
-        ...{ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits },
-        ...added,
+    state.confined ??= import('./confinement/engine.ts')
+      .then(({ createConfinedCommands }) => {
+        const added = sandboxPaths && { added: sandboxPaths }
+        return createConfinedCommands({
+          ...{ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits },
+          ...added,
+        })
       })
-    })
+      .catch((error) => {
+        delete state.confined // as above
+        throw error
+      })
     return state.confined
   }
 
   async function supportOf(state: HandleState): Promise<SandboxSupport> {
     if (sandbox === 'off') return { profiles: [], why: switchedOff }
     if (onWindows()) return { profiles: [], why: noSandboxOnWindows }
-    return (await confinedOf(state)).support()
+    try {
+      return await (await confinedOf(state)).support()
+    } catch (error) {
+      const { messageOf } = await import('../core/errors.ts')
+      return { profiles: [], why: messageOf(error), isUntried: true }
+    }
   }
 
   function filesOf(state: HandleState): Promise<ConfinedFiles> {

@@ -171,6 +171,30 @@ test('SB06 in plan, and where no person can be asked, a command that asks to run
   }
 })
 
+test('in yolo a command does not run outside because the sandbox cannot be tried, and runs in it once that has passed', async () => {
+  const { ran, execution } = noted()
+  const found = [new Error('EMFILE: too many open files'), new Error('EMFILE: too many open files')]
+  const failing: ExecutionContext = {
+    ...execution,
+    async sandbox(handle) {
+      const failure = found.shift()
+      if (failure) throw failure
+      return execution.sandbox!(handle)
+    },
+  }
+  const { agent, prompts } = guarded(
+    [[run('1', 'make a')], [run('2', 'make b')], 'Done.'],
+    { mode: 'yolo' },
+    { tools: { shell }, execution: failing, answer: () => false },
+  )
+  await agent.run({ prompt: 'Go.' })
+  await agent.destroy()
+  expect(prompts.map(({ payload }) => String(payload.description).split('\n')[2])).toEqual([
+    'asked because: the mode is yolo, but the sandbox cannot be used now: EMFILE: too many open files',
+  ])
+  expect(ran).toEqual(['make b: workspace-write'])
+})
+
 test('a container that can only write runs what a rule allows, and asks about other lines that only read', async () => {
   const ran: string[] = []
   const memory = memoryExecution({

@@ -280,6 +280,7 @@ async function confinementFor(
   if (execution!.type !== 'process') return undefined // a container is one
   if (!sandbox && from === 'user') return undefined
   const support = await execution!.sandbox?.(handle!)
+  if (support?.isUntried) throw new Error(`its sandbox cannot be used now: ${support.why}`)
   if (!support?.profiles.includes('workspace-write')) return from === 'user' ? undefined : 'none'
   const [{ resolveSettings }, { workspaceConfinement }] = await Promise.all([
     import('../../authority/rules/settings.ts'),

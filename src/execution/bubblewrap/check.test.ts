@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { findBubblewrap, setupProblem } from './check.ts'
+import { findBubblewrap, NoSandboxHere, setupProblem } from './check.ts'
 
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.warn('NOT TESTED: folders of other users, which takes root')
@@ -33,6 +33,18 @@ describe('why a sandbox could not be built', () => {
     expect(message).toContain(said)
     expect(message).not.toContain('sysctl')
   })
+})
+
+test.each<[said: string, isLasting: boolean]>([
+  ['No permissions to create new namespace, likely because the kernel does not allow it', true],
+  ['setting up uid map: Permission denied', true],
+  ['Creating new namespace failed: Resource temporarily unavailable', false],
+  ['Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)', false],
+  ['setting up uid map: Cannot allocate memory', false],
+  ["Can't create file /newroot/a: No space left on device", false],
+  ['', false],
+])('what bubblewrap says tells whether there will be no sandbox later either: %s', (said, isLasting) => {
+  expect(setupProblem(`bwrap: ${said}\n`) instanceof NoSandboxHere).toBe(isLasting)
 })
 
 test.skipIf(!isRoot)('a root that only another user may enter is refused, and it is said what to do', async () => {

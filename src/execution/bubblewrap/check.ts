@@ -14,6 +14,12 @@ export interface Bubblewrap {
   readonly knowsSize: boolean
 }
 
+/**
+ * This machine, or this workspace, has no sandbox, and will have none until somebody changes that. Any other error says only that
+ * it could not be tried.
+ */
+export class NoSandboxHere extends Error {}
+
 const folders = ['/usr/bin', '/bin', '/usr/local/bin']
 const oldest = [0, 5]
 /** From this version on it can limit the size of a tmpfs. */
@@ -22,24 +28,27 @@ const withSize = [0, 7]
 /** Finds bubblewrap in system folders, or checks the given one; refuses one in a folder that commands may write. */
 export async function findBubblewrap(named: string | undefined, roots: readonly string[]): Promise<Bubblewrap> {
   if (process.platform !== 'linux')
-    throw new Error(
+    throw new NoSandboxHere(
       `The bubblewrap context is for Linux only, and this is ${process.platform}; use a Docker context, a remote sandbox, or the process context (which isolates nothing)`,
     )
   if (!seccompFilter())
-    throw new Error(
+    throw new NoSandboxHere(
       `The bubblewrap context has no system call filter for ${process.arch}; use a Docker context or a remote sandbox`,
     )
   const path = named ?? folders.map((folder) => `${folder}/bwrap`).find((candidate) => existsSync(candidate))
-  if (path === undefined) throw new Error(`There is no bwrap in ${folders.join(', ')}. ${howToInstall}`)
+  if (path === undefined) throw new NoSandboxHere(`There is no bwrap in ${folders.join(', ')}. ${howToInstall}`)
   if (!isAbsolute(path)) throw new TypeError(`\`bwrap\` must be an absolute path, not "${path}"`)
-  if (!existsSync(path)) throw new Error(`There is no ${path}. ${howToInstall}`)
+  if (!existsSync(path)) throw new NoSandboxHere(`There is no ${path}. ${howToInstall}`)
   const root = roots.find((folder) => isInside(folder, realPathOf(path)))
-  if (root) throw new Error(`${path} lies in ${root}, which commands may write; use one that is out of their reach`)
+  if (root)
+    throw new NoSandboxHere(`${path} lies in ${root}, which commands may write; use one that is out of their reach`)
   for (const folder of roots) checkEntrance(folder)
   const stamp = stampOf(path)
   const version = await knownVersion(path, stamp)
   if (isBefore(version, oldest))
-    throw new Error(`${path} has version ${version.join('.')}, at least ${oldest.join('.')} is needed. ${howToInstall}`)
+    throw new NoSandboxHere(
+      `${path} has version ${version.join('.')}, at least ${oldest.join('.')} is needed. ${howToInstall}`,
+    )
   return { path, stamp, knowsSize: !isBefore(version, withSize) }
 }
 
@@ -54,15 +63,19 @@ export function setupProblem(stderr: string): Error {
       .split('\n')
       .at(-1)
       ?.replace(/^bwrap: /, '') || 'bubblewrap did not say why'
-  const advice = aboutNamespaces.test(reason)
-    ? howToPermit
-    : 'See whether what it names is there and may be used by this user'
-  return new Error(`The sandbox could not be built, and nothing was run: ${reason}. ${advice}`)
+  const isRefusal = aboutNamespaces.test(reason)
+  const advice = isRefusal ? howToPermit : 'See whether what it names is there and may be used by this user'
+  const message = `The sandbox could not be built, and nothing was run: ${reason}. ${advice}`
+  return isRefusal && !shortages.test(reason) ? new NoSandboxHere(message) : new Error(message)
 }
 
 /** Messages of bubblewrap if the kernel refuses namespaces. */
 const aboutNamespaces =
   /^(No permissions to creat|Creating new namespace|unshare |setting up [ug]id map|loopback: |Failed to make \/ slave|Can't mount proc |pivot_root)/
+
+/** What the kernel lacks for the moment, such as processes or namespaces; it does not forbid them. */
+const shortages =
+  /temporarily unavailable|Cannot allocate memory|No space left|ENOSPC|Too many open files|Interrupted system call|Disk quota/i
 
 const howToPermit =
   'If this user may not make user namespaces: `sysctl kernel.unprivileged_userns_clone=1` (Debian), `sysctl user.max_user_namespaces=15000`, `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an AppArmor profile for bwrap (Ubuntu); inside a container it must be started with the right to (`--security-opt seccomp=unconfined`, or privileged)'
@@ -74,7 +87,7 @@ function checkEntrance(folder: string): void {
     const { uid, gid, mode } = statSync(path, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0, mode: 0 }
     const mayEnter = mode & (process.getgroups?.().includes(gid) ? 0o010 : 0o001)
     if (uid === 0 || mayEnter) continue
-    throw new Error(
+    throw new NoSandboxHere(
       `The folder ${path} belongs to another user (uid ${uid}), who gives others no access, and inside a sandbox that applies to root too. Nothing was run. Run this as that user, or give it to root: \`chown -R root ${path}\``,
     )
   }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { isMarkOfDeadProcess, processMark } from '../../platform/process-identity.ts'
 import { onProcessExit } from '../../platform/process-keeper.ts'
@@ -49,29 +49,62 @@ export function createPrivateFolder(seccomp: Uint8Array): PrivateFolder {
 
 /** The folder of all private folders of this user, hidden from commands. */
 export function privateFoldersRoot(): string {
-  return join(tmpdir(), `libero-sandboxes-${process.getuid?.() ?? ''}`)
+  const usual = usualRoot()
+  return insteadOf.get(usual) ?? usual
+}
+
+const usualRoot = (): string => join(tmpdir(), `libero-sandboxes-${process.getuid?.() ?? ''}`)
+
+/** By the usual folder, where another user of the machine made that one: everybody may write in `/tmp`. */
+const insteadOf = new Map<string, string>()
+
+/** One of this user that is there already, so that its processes remove what others of them left; else a new one. */
+function anotherRoot(usual: string): string {
+  const { dir, base } = parse(usual)
+  const other = readdirSync(dir)
+    .filter((name) => name.startsWith(`${base}-`))
+    .map((name) => join(dir, name))
+    .find(isPrivate)
+  return other ?? mkdtempSync(`${usual}-`)
+}
+
+function isPrivate(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
 }
 
 const prefix = 'libero-sandbox-'
 const tries = 20
 
 function makeFolder(): string {
-  const parent = privateFoldersRoot()
+  const usual = usualRoot()
   for (let left = tries; ; left--) {
     try {
-      mkdirSync(parent, { mode: 0o700, recursive: true })
-      const found = lstatSync(parent)
-      if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
-        throw new Error(
-          `${parent} must be a folder that only this user may open; remove it, or set TMPDIR to another folder`,
-        )
-      const folder = join(parent, prefix + processMark())
+      const folder = join(makeRoot(usual), prefix + processMark())
       mkdirSync(folder, { mode: 0o700 })
       return folder
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else another process has just removed the empty parent
     }
   }
+}
+
+/** A folder that only this user may open. What this process uses already stays: its sandboxes are there. */
+function makeRoot(usual: string): string {
+  const other = insteadOf.get(usual)
+  if (other !== undefined && isPrivate(other)) return other
+  if (other === undefined) {
+    mkdirSync(tmpdir(), { recursive: true })
+    try {
+      mkdirSync(usual, { mode: 0o700 })
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    if (isPrivate(usual)) return usual
+  }
+  const root = anotherRoot(usual)
+  insteadOf.set(usual, root)
+  return root
 }
 
 function removeEmptyRoot(): void {

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { messageOf } from '../../core/errors.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import {
   type Confinement,
   type ExecOptions,
@@ -8,7 +8,7 @@ import {
   type SandboxProfile,
   type SandboxSupport,
 } from '../../core/execution.ts'
-import { type Bubblewrap, findBubblewrap } from '../bubblewrap/check.ts'
+import { type Bubblewrap, findBubblewrap, NoSandboxHere } from '../bubblewrap/check.ts'
 import { RunningCommands } from '../commands/running-commands.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { createFactFinder } from './facts.ts'
@@ -26,7 +26,7 @@ export interface ConfinedCommandsOptions extends Omit<CommandSetting, 'home'> {
 
 /** The commands of one handle that run in sandboxes of this machine. */
 export interface ConfinedCommands {
-  /** Which sandboxes there are, found out by trying. */
+  /** Which sandboxes there are, found out by trying; never rejects. */
   support(): Promise<SandboxSupport>
   /** Rejects with `ENOSANDBOX`, before the command starts, if the confinement cannot be enforced. */
   run(command: string, confinement: Confinement, options: ExecOptions): Promise<ExecResult>
@@ -41,24 +41,28 @@ export function createConfinedCommands(options: ConfinedCommandsOptions): Confin
   let readOnly: ReadOnlyCommands | undefined
   let scoped: ScopedCommands | undefined
 
-  /** What builds sandboxes here; throws the reason if nothing does. */
+  // Once: a command could put a link in the place of a root, to a folder for which there is no sandbox.
+  const roots = [options.cwd, ...options.roots].map((root) => realPathOf(root))
+
+  /** What builds sandboxes here. Throws `NoSandboxHere` if nothing does, and any other error if that could not be found out. */
   async function builder(profile: SandboxProfile = 'read-only'): Promise<Bubblewrap | 'seatbelt'> {
-    const roots = [options.cwd, ...options.roots].map((root) => realPathOf(root))
     if (roots.includes('/'))
-      throw new Error('the workspace is the root folder, and everything would be visible; work in a folder of its own')
+      throw new NoSandboxHere(
+        'the workspace is the root folder, and everything would be visible; work in a folder of its own',
+      )
     const found = process.platform === 'darwin' ? 'seatbelt' : await findBubblewrap(options.bwrap, roots)
     const problem = await (found === 'seatbelt' ? (await seatbelt()).probeSeatbelt() : probeSandbox(found))
-    if (problem !== undefined) throw new Error(problem)
+    if (problem !== undefined) throw new NoSandboxHere(problem)
     // Only where something is to be written, because it takes as long as a command.
     const isOpen = profile === 'workspace-write' && found !== 'seatbelt' && (await probeSandbox(found, profile))
-    if (isOpen) throw new Error(isOpen)
+    if (isOpen) throw new NoSandboxHere(isOpen)
     return found
   }
 
   async function confined(command: string, confinement: Confinement, given: ExecOptions): Promise<ExecResult> {
     const { profile, hosts, home } = confinement
     const found = await builder(profile).catch((error) => {
-      throw noSandbox('process', profile, messageOf(error))
+      throw error instanceof NoSandboxHere ? noSandbox('process', profile, error.message) : notNow(profile, error)
     })
     given.signal?.throwIfAborted()
     return runWithHint({ command, confinement, place: setting, options: given }, async (options) => {
@@ -82,7 +86,8 @@ export function createConfinedCommands(options: ConfinedCommandsOptions): Confin
         const by = (await builder()) === 'seatbelt' ? 'seatbelt' : 'bubblewrap'
         return { profiles: ['read-only', 'workspace-write'], by }
       } catch (error) {
-        return { profiles: [], why: messageOf(error) }
+        if (error instanceof NoSandboxHere) return { profiles: [], why: error.message }
+        return { profiles: [], why: whyNotNow(error), isUntried: true }
       }
     },
 
@@ -94,6 +99,37 @@ export function createConfinedCommands(options: ConfinedCommandsOptions): Confin
       await Promise.all([readOnly?.end(), scoped?.end()])
     },
   }
+}
+
+/** Why it could not be tried whether there is a sandbox, and what to do, in words for a person. */
+export function whyNotNow(error: unknown): string {
+  const advice = remedies[codeOf(error) ?? ''] ?? 'Try again'
+  return `${messageOf(error).replace(/[.;]? *$/, '')}. ${advice}; \`--sandbox off\` runs commands without one, with all your rights`
+}
+
+const room = 'Make room there, or set TMPDIR to another folder'
+const folder = 'Set TMPDIR to a folder that you may write'
+const remedies: Readonly<Record<string, string>> = {
+  ...{
+    ENOSPC: room,
+    EDQUOT: room,
+    EROFS: folder,
+    EACCES: folder,
+    EPERM: folder,
+    ENOENT: folder,
+    ENOTDIR: folder,
+    EEXIST: folder,
+  },
+  ...{ EMFILE: 'Raise the limit of open files (`ulimit -n`)', ENFILE: 'Close other programs, and try again' },
+  ...{
+    EAGAIN: 'End other processes, or raise their limit (`ulimit -u`)',
+    ENOMEM: 'Close other programs, and try again',
+  },
+}
+
+function notNow(profile: SandboxProfile, error: unknown): Error {
+  const message = `The command was not run: its sandbox ${profile} cannot be used now: ${whyNotNow(error)}`
+  return Object.assign(new Error(message), { code: 'ENOSANDBOX' })
 }
 
 const seatbelt = () => import('./seatbelt-commands.ts')

@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyFolder, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
@@ -13,7 +14,6 @@ describe.skipIf(unavailable)(`the probe of the sandbox${skipped}`, () => {
     'shows all files': [`${skipOptions}; ${open} --json-status-fd 5 "$@"`, /read the home folder/],
     'leaves the network open': [changing('/^--unshare-net$/d'), /use the network/],
     'leaves the workspace writable': [changing('s/^--ro-bind$/--bind/'), /could write/],
-    'only says that all is well': ['exit 0', /did not say why/],
     'builds nothing': ['echo "bwrap: setting up uid map: Permission denied" >&2; exit 1', /setting up uid map/],
   }
 
@@ -24,6 +24,47 @@ describe.skipIf(unavailable)(`the probe of the sandbox${skipped}`, () => {
       await expect(run(`touch ${outside}/ran`)).rejects.toMatchObject({ code: 'ENOSANDBOX' })
       expect([...readdirSync(cwd), existsSync(join(outside, 'ran'))]).toEqual([false])
     })
+
+  const failing: Record<string, [script: string, reason: RegExp]> = {
+    'only says that all is well': ['exit 0', /did not say why/],
+    'gets no processes': [
+      'echo "bwrap: Creating new namespace failed: Resource temporarily unavailable" >&2; exit 1',
+      /temporarily/,
+    ],
+  }
+  for (const [name, [script, reason]] of Object.entries(failing))
+    test(`with a bubblewrap that ${name} it is not known whether there is a sandbox, and nothing runs`, async () => {
+      const bwrap = fake(`[ -e "$0.well" ] || { ${script}; }; exec /usr/bin/bwrap "$@"`)
+      const { commands, run } = await confinedPlace({ bwrap })
+      expect(await commands.support()).toEqual({ profiles: [], why: expect.stringMatching(reason), isUntried: true })
+      await expect(run('true')).rejects.toMatchObject({ code: 'ENOSANDBOX', message: expect.stringMatching(reason) })
+      writeFileSync(`${bwrap}.well`, '')
+      expect(await commands.support()).toEqual({ profiles: ['read-only', 'workspace-write'], by: 'bubblewrap' })
+    })
+
+  test('a folder for temporary files that cannot be used does not count as a machine without a sandbox', async () => {
+    const bwrap = fake('exec /usr/bin/bwrap "$@"')
+    const { top, commands, run } = await confinedPlace({ bwrap })
+    write(top, { file: '' })
+    vi.stubEnv('TMPDIR', join(top, 'file'))
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const why = expect.stringMatching(/EEXIST.*Set TMPDIR to a folder.*--sandbox off/s)
+    expect(await commands.support()).toEqual({ profiles: [], why, isUntried: true })
+    await expect(run('true')).rejects.toMatchObject({ code: 'ENOSANDBOX', message: why })
+    vi.unstubAllEnvs()
+    expect(await commands.support()).toMatchObject({ by: 'bubblewrap' })
+    expect(await run('echo ok')).toMatchObject({ stdout: 'ok\n' })
+  })
+
+  test('a folder that another user made in the place of ours is not used, and another one is', async () => {
+    const { top, commands } = await confinedPlace({ bwrap: fake('exec /usr/bin/bwrap "$@"') })
+    const folder = join(top, 'temporary')
+    mkdirSync(join(folder, `libero-sandboxes-${process.getuid?.()}`), { recursive: true, mode: 0o777 })
+    vi.stubEnv('TMPDIR', folder)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(tmpdir()).toBe(folder)
+    expect(await commands.support()).toMatchObject({ by: 'bubblewrap' })
+  })
 
   const onlyWhereItWrites = (sed: string): string =>
     `tr '\\0' '\\n' <&3 >"$0.args"; ! grep -qx -e --bind "$0.args" || sed -i '${sed}' "$0.args"; tr '\\n' '\\0' <"$0.args" >"$0.given"; exec /usr/bin/bwrap "$@" 3<"$0.given"`

@@ -1,29 +1,43 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
-import type { SandboxProfile } from '../../core/execution.ts'
-import type { Bubblewrap } from '../bubblewrap/check.ts'
+import type { ExecResult, SandboxProfile } from '../../core/execution.ts'
+import { type Bubblewrap, NoSandboxHere } from '../bubblewrap/check.ts'
 import { createPrivateFolder } from '../bubblewrap/private-folder.ts'
 import { seccompFilter } from '../bubblewrap/seccomp.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { createFactFinder } from './facts.ts'
 import { readOnlyLayout } from './read-only.ts'
-import { startSandboxShell } from './sandbox-shell.ts'
+import { sharesProcesses, startSandboxShell } from './sandbox-shell.ts'
 import { tryToEscape } from './try-to-escape.ts'
 
 /** By the program: what it can do does not change while this process runs, unless it is replaced. */
 const outcomes = new Map<string, Promise<string | undefined>>()
 
-/** Tries a sandbox once for each process: returns why it does not hold, in words for a person; `undefined` if it does. */
+/**
+ * Tries a sandbox once for each process: returns why there is none, in words for a person; `undefined` if it holds. Rejects if it
+ * could not be tried, which says nothing about the sandbox: the next call tries it again.
+ */
 export function probeSandbox(
   bubblewrap: Bubblewrap,
   profile: SandboxProfile = 'read-only',
 ): Promise<string | undefined> {
   const key = [bubblewrap.path, bubblewrap.stamp, profile].join('\0')
+  const known = outcomes.get(key)
+  if (known) return known
   const attempt = profile === 'read-only' ? probe : probeWriting
-  const outcome = outcomes.get(key) ?? attempt(bubblewrap).catch((error) => whyNotBuilt(messageOf(error)))
+  const outcome = attempt(bubblewrap).catch((error) => {
+    if (!isLasting(error)) throw error
+    return whyNotBuilt(messageOf(error))
+  })
   outcomes.set(key, outcome)
+  outcome.catch(() => outcomes.delete(key))
   return outcome
+}
+
+/** In doubt it is not: what nobody knows of a sandbox must not count as none. */
+function isLasting(error: unknown): boolean {
+  return error instanceof NoSandboxHere || setting('user/max_user_namespaces') === '0'
 }
 
 /** Another sandbox is built for what writes, from other mounts. */
@@ -39,7 +53,11 @@ async function probeWriting(bubblewrap: Bubblewrap): Promise<string | undefined>
       hosts: [],
       home: 'empty',
     } as const
-    return commands.run(command, confinement, { timeout }).finally(() => commands.end())
+    try {
+      return await inTime((timeout) => commands.run(command, confinement, { timeout }))
+    } finally {
+      await commands.end()
+    }
   }, 'workspace-write')
   return escaped && `${escaped}. So ${bubblewrap.path} does not confine commands that write; install bubblewrap anew`
 }
@@ -51,20 +69,35 @@ async function probe(bubblewrap: Bubblewrap): Promise<string | undefined> {
     return `${untrusted} can be changed by every user, so the program may not be bubblewrap; remove that right`
   const folder = createPrivateFolder(seccompFilter()!)
   try {
-    const escaped = await tryToEscape(async (command, setting) => {
-      const layout = await readOnlyLayout({ reads: [], hidden: [] }, setting, createFactFinder(setting))
-      const shell = await startSandboxShell({ bubblewrap, folder, layout, limits: {}, entrance: undefined })
-      const { result, report } = await shell.run(command, { cwd: setting.cwd, timeout })
-      if (report.problem !== '') throw new Error(`it could not be made ready: ${report.problem}`)
-      return result
-    })
+    const escaped = await tryToEscape((command, setting) =>
+      inTime(async (timeout) => {
+        const layout = await readOnlyLayout({ reads: [], hidden: [] }, setting, createFactFinder(setting))
+        const shell = await startSandboxShell({ bubblewrap, folder, layout, limits: {}, entrance: undefined })
+        const { result, report } = await shell.run(command, { cwd: setting.cwd, timeout })
+        if (report.problem.includes(sharesProcesses)) throw new NoSandboxHere(notReady(report.problem))
+        if (report.problem !== '') throw new Error(notReady(report.problem))
+        return result
+      }),
+    )
     return escaped && `${escaped}. So ${bubblewrap.path} does not confine commands; install bubblewrap anew`
   } finally {
     await folder.remove()
   }
 }
 
-const timeout = 20_000
+const notReady = (problem: string): string => `it could not be made ready: ${problem}`
+
+/** A machine that is busy may need the second one. */
+const timeouts = [20_000, 60_000] as const
+
+/** A command that did not end in time is tried once more; if it does not end then either, that says nothing about the sandbox. */
+export async function inTime(run: (timeout: number) => Promise<ExecResult>): Promise<ExecResult> {
+  const first = await run(timeouts[0])
+  const last = first.timedOut ? await run(timeouts[1]) : first
+  if (last.timedOut)
+    throw new Error(`a command in it did not end within ${timeouts[1] / 1000} s; the machine may be busy`)
+  return last
+}
 
 function isWritableByOthers(path: string): boolean {
   return (statSync(path).mode & 0o002) !== 0

@@ -138,6 +138,9 @@ function notBuilt(stderr: string): Error {
   return Object.assign(setupProblem(stderr), { code: 'ENOSANDBOX' })
 }
 
+/** What a sandbox says that is none. */
+export const sharesProcesses = 'it shares the processes of this machine'
+
 /** Inside the sandbox. The variables of the command are not to be changed, so its own have names that no program uses. */
 function waitingShell(limits: CommandLimits): string[] {
   const bash = findBash()
@@ -145,7 +148,7 @@ function waitingShell(limits: CommandLimits): string[] {
   const set = limitLines(limits, bash !== undefined)
   const script = `exec ${stderr}>&2 2>/dev/null
 ${bash ? closeOthers([fds.channel]) : 'exec 3>&- 4>&- 5>&-'}
-[ $$ -lt 10 ] || { echo 'it shares the processes of this machine' >&${fds.report}; exit 125; }
+[ $$ -lt 10 ] || { echo '${sharesProcesses}' >&${fds.report}; exit 125; }
 ulimit -c 0
 ${awaitClosedReport}
 unset n f

@@ -125,10 +125,20 @@ async function proxyFor(hosts: Confinement['hosts']): Promise<LocalProxy | undef
 const outcomes = new Map<string, Promise<string | undefined>>()
 const timeout = 20_000
 
-/** Tries it once for each process: returns why there is no sandbox, in words for a person; `undefined` if it holds. */
+/**
+ * Tries it once for each process: returns why there is no sandbox, in words for a person; `undefined` if it holds. Rejects if it
+ * could not be tried; the next call tries it again.
+ */
 export function probeSeatbelt(program: string = systemProgram): Promise<string | undefined> {
-  const outcome = outcomes.get(program) ?? probe(program).catch((error) => `it could not be tried: ${messageOf(error)}`)
+  const known = outcomes.get(program)
+  if (known) return known
+  const outcome = probe(program).catch((error) => {
+    // As in a sandbox of another program.
+    if (!/sandbox_(apply|init)/.test(messageOf(error))) throw error
+    return `it could not be tried: ${messageOf(error)}`
+  })
   outcomes.set(program, outcome)
+  outcome.catch(() => outcomes.delete(program))
   return outcome
 }
 
