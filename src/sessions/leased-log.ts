@@ -43,7 +43,7 @@ export abstract class LeasedLog {
   readonly #owner: string
   readonly #parent: LeasedLog | undefined
   readonly #lease: WriteLease
-  /** Set for a child that was opened on its own: it is written under the lease of its root session. */
+  /** Set for a child that was opened directly, not through its parent: it is written under the lease of its root session. */
   #leaseHolder: LeaseHolder | undefined
   /** Whether the next lease is taken even if another process holds it. */
   #takeOverNext: boolean
