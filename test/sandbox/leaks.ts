@@ -99,6 +99,7 @@ function shows(text: string, secret: string): boolean {
 
 const guarded = [
   ...['.git/config', '.git/config.worktree', '.git/commondir', '.git/hooks', '.git/info/attributes', '.git/modules'],
+  ...['.git/remotes', '.git/branches'],
   ...protectedNames,
   ...watchedNames,
 ]

@@ -3,7 +3,7 @@ import { protectedInGit, protectedNames, watchedNames } from '../../execution/bu
 import { createProtection, protection } from './protected-paths.ts'
 
 const writeProtected = [
-  '.git/config .git/hooks/pre-commit .git/info/attributes .git/modules/sub/config .git .gitattributes .gitmodules .gitconfig',
+  '.git/config .git/hooks/pre-commit .git/info/attributes .git/modules/sub/config .git/remotes/origin .git/branches/origin .git .gitattributes .gitmodules .gitconfig',
   '.libero/authority.json .libero/tools/evil.ts .libero/skills/x/SKILL.md .mcp.json mcp.json',
   '.vscode/tasks.json .idea/workspace.xml .cursor/rules .zed/settings.json .exrc',
   '.github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml',

@@ -94,7 +94,10 @@ function longName(segment: string): string {
 
 const git: Entry = {
   write: 'git runs programs that its configuration and hooks name',
-  inside: ['config', 'config.worktree', 'hooks', 'info/attributes', 'modules', 'worktrees', 'commondir'],
+  inside: [
+    ...['config', 'config.worktree', 'hooks', 'info/attributes', 'modules', 'worktrees', 'commondir'],
+    ...['remotes', 'branches'],
+  ],
 }
 const gitFile: Entry = { write: 'git runs programs that its configuration and hooks name', isFile: true }
 const editor: Entry = { write: 'editors run what their project folders tell them to' }

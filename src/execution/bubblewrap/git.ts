@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { textStart } from '../../platform/text-start.ts'
+import { gitPlaceAt, isGitFolder } from './git-folder.ts'
 
 /** Paths outside a git folder that its config refers to. */
 interface GitReferences {
@@ -17,7 +18,11 @@ const mostFiles = 50
 /** Reads the config of a git folder and of the user, and all files that these include, also conditionally. */
 export function gitReferences(git: string, home = homedir()): GitReferences {
   const work = basename(git) === '.git' ? dirname(git) : git
-  const own = [git, ...namedBy(git)].flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')])
+  const { own: named, common } = gitPlaceAt(git)
+  const own = [...new Set([git, named, common])].flatMap((folder) => [
+    join(folder, 'config'),
+    join(folder, 'config.worktree'),
+  ])
   const files = new Set([...own, join(home, '.gitconfig'), join(home, '.config/git/config'), '/etc/gitconfig'])
   const given = files.size
   const hooks = new Set<string>()
@@ -32,15 +37,6 @@ export function gitReferences(git: string, home = homedir()): GitReferences {
     }
   }
   return { hooks: [...hooks], included: [...files].slice(given) }
-}
-
-/** A `.git` file names the real git folder, which may name another one that all checkouts share. */
-function namedBy(file: string): string[] {
-  const [, path] = /^gitdir: ([^\n]+)/.exec(textOf(file)) ?? []
-  if (path === undefined) return []
-  const folder = resolve(dirname(file), path)
-  const shared = textOf(join(folder, 'commondir')).trim()
-  return shared === '' ? [folder] : [folder, resolve(folder, shared)]
 }
 
 export interface GitSetting {
@@ -135,12 +131,14 @@ export function gitFolders(root: string): GitFolders {
     if (before && before.changed === found.ctimeMs && before.ino === found.ino) return before
     const entries = await entriesOf(folder)
     const names = new Set(entries.map(({ name }) => name))
-    const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.has(name))
     const looked = {
       changed: Date.now() - found.ctimeMs > unsureMs ? found.ctimeMs : -1,
       ino: found.ino,
       // A command can give these names to every folder, so the rest counts too.
-      git: [...(isBare ? [folder] : []), ...(names.has('.git') ? [join(folder, '.git')] : [])],
+      git: [
+        ...(isGitFolder((name) => names.has(name)) ? [folder] : []),
+        ...(names.has('.git') ? [join(folder, '.git')] : []),
+      ],
       folders: entries
         .filter((entry) => entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
         .map(({ name }) => join(folder, name)),

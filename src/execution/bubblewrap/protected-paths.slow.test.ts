@@ -136,6 +136,43 @@ describe('what is protected in a folder', () => {
     expect(protectionOf(work, { free: [work] }).missing).toEqual(expect.arrayContaining(at('work/.mine')))
   })
 
+  test('the folder that a file `commondir` names: beside a HEAD it makes any folder a git folder', async () => {
+    make('.store/hooks/x', 'docs/HEAD', 'docs/commondir', 'top/HEAD', 'top/commondir', 'top/.s/hooks/x')
+    writeFileSync(join(root, 'docs/commondir'), '../.store\n')
+    writeFileSync(join(root, '.store/config'), '')
+    const nested = await gitFolders(root).find()
+    expect(nested).toEqual(expect.arrayContaining(at('docs')))
+    expect(protectionOf(root, { free: [root], nested }).existing).toEqual(
+      expect.arrayContaining(at('.store/config', '.store/hooks', 'docs/commondir')),
+    )
+    const top = join(root, 'top')
+    writeFileSync(join(top, 'commondir'), '.s')
+    expect(protectionOf(top, { free: [top] }).existing).toEqual(at('top/commondir', 'top/.s/hooks'))
+    expect(watchedIn(root, nested)).toEqual(expect.arrayContaining(at('docs/config.worktree', 'docs/commondir')))
+  })
+
+  test('the folder that a `.git` file names, found as the system finds it', async () => {
+    make('n/', 'elsewhere/deep/', 'elsewhere/store/hooks/x', 'store/hooks/x', 'm/', '.git/store/hooks/x')
+    symlinkSync('../elsewhere/deep', join(root, 'n/link'))
+    writeFileSync(join(root, 'n/.git'), 'gitdir: link/../store\n')
+    writeFileSync(join(root, 'm/.git'), 'gitdir: ../.git/store')
+    const nested = await gitFolders(root).find()
+    const { existing } = protectionOf(root, { free: [root], nested })
+    expect(existing).toEqual(
+      expect.arrayContaining(at('n/.git', 'm/.git', 'elsewhere/store/hooks', '.git/store/hooks')),
+    )
+    expect(existing).not.toEqual(expect.arrayContaining(at('store/hooks')))
+  })
+
+  test('what is in a folder that is read-only as a whole needs nothing of its own', async () => {
+    make('.git/modules/sub/hooks/x', '.git/modules/sub/config', 'sub/')
+    writeFileSync(join(root, 'sub/.git'), 'gitdir: ../.git/modules/sub\n')
+    const nested = await gitFolders(root).find()
+    const { existing, missing } = protectionOf(root, { free: [root], nested })
+    expect(existing.toSorted()).toEqual(at('.git/modules', 'sub/.git'))
+    expect(missing.filter((path) => path.includes('/sub'))).toEqual([])
+  })
+
   test('a link among the files of worktrees has no business there', () => {
     make('.git/config', '.git/worktrees/e/')
     symlinkSync('x', join(root, '.git/worktrees/e/commondir'))

@@ -5,6 +5,7 @@ import { codeOf } from '../../core/errors.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { isEmptyFolder } from '../files/placeholder-folders.ts'
 import { gitReferences } from './git.ts'
+import { gitPlaceAt, isGitFolder } from './git-folder.ts'
 import { homeFiles, isObeyed } from './home-files.ts'
 import type { Placeholders } from './placeholders.ts'
 
@@ -37,7 +38,11 @@ export const protectedNames: readonly string[] = [
 ]
 
 /** Inside a git folder. */
-export const protectedInGit: readonly string[] = ['config', 'hooks', 'info/attributes', 'modules']
+export const protectedInGit: readonly string[] = [
+  ...['config', 'hooks', 'info/attributes', 'modules'],
+  // Older forms of remotes: an address to push to may be a repository with hooks.
+  ...['remotes', 'branches'],
+]
 /** Yarn fails if its file is a folder, and people would see the others in every project. */
 export const watchedNames: readonly string[] = [
   ...['.yarnrc.yml', '.yarn/releases', '.yarn/plugins', 'bunfig.toml', 'pip.conf', '.condarc', '.gemrc'],
@@ -107,21 +112,34 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
 
   function guardGit(named: string): void {
     const isLink = look(named)?.isSymbolicLink() && !isFree(named)
-    if (isLink) links.add(named)
-    const folder = isLink ? realPathOf(named) : named
-    if (!isInside(root, folder)) return
-    for (const name of protectedInGit) guard(join(folder, name))
-    for (const name of watchedInGit) watch(join(folder, name))
-    const { hooks, included } = gitReferences(folder)
-    for (const path of hooks) guard(path)
+    if (isLink && isInside(root, named)) links.add(named)
+    const path = isLink ? realPathOf(named) : named
+    if (look(path)?.isFile()) guard(path)
+    const { own, common } = gitPlaceAt(path)
+    for (const folder of new Set([own, common])) guardGitFolder(folder, folder === common ? protectedInGit : [])
+    if (!isInside(root, path)) return
+    const { hooks, included } = gitReferences(path)
+    for (const one of hooks) guard(one)
     // Git fails if a config file is a folder, so missing ones get no placeholder.
-    for (const path of included) if (look(path)) guard(path)
+    for (const one of included) if (look(one)) guard(one)
+  }
+
+  function guardGitFolder(folder: string, names: readonly string[]): void {
+    // Such as the git folder of a submodule, which is read-only as a whole.
+    if (!isInside(root, folder) || isKeptWhole(folder)) return
+    for (const name of names) guard(join(folder, name))
+    for (const name of watchedInGit) watch(join(folder, name))
     for (const path of worktreeFiles(folder)) {
       const link = firstLink(folder, path)
       if (link !== undefined) misplacedLinks.add(link)
       else if (look(path)) guard(path)
       else if (isWatchedInGit(path)) watch(path)
     }
+  }
+
+  function isKeptWhole(path: string): boolean {
+    for (let at = path; isInside(root, at) && at !== root; at = dirname(at)) if (existing.has(at)) return true
+    return false
   }
 
   // In the git folder of a repository no program looks for the others.
@@ -132,11 +150,8 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
   for (const path of ofHome.existing) guard(path)
   for (const path of ofHome.watched) watch(path)
   for (const folder of gitFoldersOf(root)) guardGit(folder)
-  for (const path of nested) {
-    if (!isInside(root, path) || !look(path)) continue
-    if (look(path)?.isFile()) guard(path)
-    else guardGit(path)
-  }
+  // One elsewhere may name a folder in this root.
+  for (const path of nested) if (look(path)) guardGit(path)
   return {
     ...{ existing: [...existing], pinned: [...pinned], missing: [...missing] },
     ...{ watched: [...watched], links: [...links], misplacedLinks: [...misplacedLinks] },
@@ -150,12 +165,15 @@ export function watchedIn(root: string, nested: readonly string[]): string[] {
     ...watchedNames.map((name) => join(root, name)),
     ...homeFilesIn(root).watched,
     ...git
-      .map((folder) => realPathOf(folder))
-      .flatMap((folder) => [
-        ...watchedInGit.map((name) => join(folder, name)),
-        ...worktreeFiles(folder).filter(isWatchedInGit),
-        ...gitReferences(folder).included,
-      ]),
+      .map((path) => realPathOf(path))
+      .flatMap((path) => {
+        const { own, common } = gitPlaceAt(path)
+        return [
+          ...[own, common].flatMap((folder) => watchedInGit.map((name) => join(folder, name))),
+          ...worktreeFiles(common).filter(isWatchedInGit),
+          ...gitReferences(path).included,
+        ]
+      }),
   ].filter((path) => isInside(root, path))
 }
 
@@ -196,7 +214,7 @@ export function isInside(folder: string, path: string): boolean {
 
 /** That of a root, and the root itself if it may be one: a command can give every folder these names. */
 export function gitFoldersOf(root: string): string[] {
-  return [join(root, '.git'), ...(['HEAD', 'objects', 'refs'].every((name) => look(join(root, name))) ? [root] : [])]
+  return [join(root, '.git'), ...(isGitFolder((name) => isThere(join(root, name))) ? [root] : [])]
 }
 
 /** Files by which other checkouts of the repository find its config. A command may have made folders beside theirs. */

@@ -19,7 +19,7 @@ const test = testInTurns(2)
 
 const all = [...protectedNames, ...protectedInGit.map((name) => `.git/${name}`), '.yarnrc.yml', '.git/commondir']
 const isFolder =
-  /hooks|modules|workflows|actions|\.(husky|libero|agents|claude|codex|gemini|vscode|idea|cursor|zed|fleet|devcontainer|circleci|buildkite|forgejo|gitea|pip|cargo)$/
+  /hooks|modules|remotes|branches|workflows|actions|\.(husky|libero|agents|claude|codex|gemini|vscode|idea|cursor|zed|fleet|devcontainer|circleci|buildkite|forgejo|gitea|pip|cargo)$/
 
 /** Many ways to change what is at a path; all are tried. */
 const attempts = (path: string): string => `

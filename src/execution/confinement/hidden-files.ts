@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HiddenPath } from '../bubblewrap/args.ts'
+import { isGitFolder } from '../bubblewrap/git-folder.ts'
 import { isInside } from '../bubblewrap/protected-paths.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { hasPlaceholderMark } from '../files/placeholder-folders.ts'
@@ -133,8 +134,10 @@ function foldersIn(at: string, { names, folders, pipes }: FolderContent, { patte
 /** What lies in a git folder belongs to that repository. */
 function gitFoldersIn(folder: string, names: readonly string[]): string[] {
   if (folder.split('/').includes('.git')) return []
-  const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.includes(name))
-  return [...(isBare ? [folder] : []), ...(names.includes('.git') ? [join(folder, '.git')] : [])]
+  return [
+    ...(isGitFolder((name) => names.includes(name)) ? [folder] : []),
+    ...(names.includes('.git') ? [join(folder, '.git')] : []),
+  ]
 }
 
 /** The existing ones with links resolved, because the target of a link is what is read; without what lies in another one. */

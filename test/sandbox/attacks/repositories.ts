@@ -35,6 +35,16 @@ export const repositories: AttackClass = {
     },
     { name: 'git link in place of the folder', line: `cp -r .git e; ${evil}; mv .git old; ln -s e .git`, later },
     {
+      name: 'remote in a file of its own',
+      line: "mkdir -p .git/remotes; git init -q --bare e.git; cp payload.sh e.git/hooks/post-receive; printf 'URL: @WORK/e.git\nPush: HEAD:refs/heads/x\n' > .git/remotes/origin",
+      later: 'git push origin',
+    },
+    {
+      name: 'remote in a file of the oldest form',
+      line: 'mkdir -p .git/branches; git init -q --bare e.git; cp payload.sh e.git/hooks/post-receive; echo @WORK/e.git > .git/branches/origin',
+      later: 'git push origin HEAD:refs/heads/x',
+    },
+    {
       name: 'filter of attributes',
       line: `printf '${filter}' >> .git/config; mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; echo x >> notes.txt`,
       later,
