@@ -62,8 +62,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: `const logging = (replay !== 'pure' || verdict.beforeTool) && `,
-        replace: `const logging = (replay === 'keyed' || verdict.beforeTool) && `,
+        find: "const isStartLogged = replay !== 'pure' ||",
+        replace: "const isStartLogged = replay === 'keyed' ||",
       },
     ],
     points: [['effect.after:send', 1]],
@@ -228,7 +228,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an opaque call that was left runs again',
     patches: [
-      { file: 'core/tool-call.ts', find: "if (!contextIfBegun || replay !== 'opaque') return", replace: 'return' },
+      {
+        file: 'core/tool-call.ts',
+        find: "if (isLeft && !(contextIfBegun && replay === 'opaque')) return",
+        replace: 'if (isLeft) return',
+      },
     ],
     scene: 'left',
   },
