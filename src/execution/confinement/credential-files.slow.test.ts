@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { write } from '../../../test/confinement-kit.ts'
 import { temporary } from '../../../test/temporary.ts'
-import { createCredentialSearch } from './credential-files.ts'
+import { createCredentialSearch, createToolchainSearch } from './credential-files.ts'
 import { createFactFinder } from './facts.ts'
 
 describe('credentials at home that no list knows', () => {
@@ -45,6 +45,52 @@ describe('credentials at home that no list knows', () => {
     expect(await search(home, [`${home}/.a`])).toEqual([])
     const { secrets } = await finder.find({ hidden: [`${home}/.a`], reads: [], home: 'readable' })
     expect(secrets.filter(({ path }) => path.startsWith(home))).toEqual([])
+  })
+})
+
+describe('credentials beside the programs of toolchains', () => {
+  const tools = async (...names: string[]) => {
+    const home = await temporary('home-')
+    for (const name of names) privately(home, name)
+    const search = createToolchainSearch({ mostFolders: 20 })
+    const find = async (...closed: string[]) => {
+      const { secrets, settings } = await search([home], closed)
+      const below = (path: string): string => path.slice(home.length + 1)
+      return { secrets: secrets.map(({ path }) => below(path)), settings: settings.map(below) }
+    }
+    return { home, find }
+  }
+
+  test('are private files whose names tell, and settings that may hold a token, but no code and no certificates', async () => {
+    const { home, find } = await tools(
+      ...['auth', '.env', 'etc/server.key', 'a/b/c/d/token.json', 'a/b/c/d/e/token.json', 'python/token.py', 'keys.js'],
+      ...['versions/v1/etc/npmrc', '.condarc', 'lib/secret', 'node_modules/token', 'closed/token', 'open.pem'],
+    )
+    chmodSync(join(home, 'open.pem'), 0o644)
+    write(home, { 'ca/cert.pem': '-----BEGIN CERTIFICATE-----', 'ca/own.pem': '-----BEGIN PRIVATE KEY-----' })
+    for (const name of ['cert', 'own']) chmodSync(join(home, `ca/${name}.pem`), 0o600)
+    const found = await find(join(home, 'closed'))
+    expect(found.secrets.toSorted()).toEqual(['.env', 'a/b/c/d/token.json', 'auth', 'ca/own.pem', 'etc/server.key'])
+    expect(found.settings.toSorted()).toEqual(['.condarc', 'versions/v1/etc/npmrc'])
+  })
+
+  test('are looked for in so many folders, the nearest first', async () => {
+    const { find } = await tools('near/token', ...Array.from({ length: 40 }, (_, n) => `far/${n}/token`))
+    const { secrets } = await find()
+    expect(secrets).toContain('near/token')
+    expect(secrets).toHaveLength(18)
+  })
+
+  test('are hidden where commands see the toolchain, and the settings only with a token', async () => {
+    const home = await temporary('home-')
+    const cwd = await temporary('workspace-')
+    write(home, { '.nvm/versions/v1/bin/x': '', 'go/bin/x': '', 'go/pkg/mod/x': '' })
+    write(home, { '.nvm/.npmrc': '//r/:_authToken=canary', '.nvm/versions/v1/etc/npmrc': 'a=b' })
+    privately(home, '.nvm/token')
+    const env = [{ PATH: `${home}/.nvm/versions/v1/bin:${home}/go/bin:/usr/bin` }]
+    const { secrets } = await createFactFinder({ cwd, roots: [], home, env }).find({ hidden: [], reads: [] })
+    const own = secrets.map(({ path }) => path).filter((path) => path.startsWith(home))
+    expect(own.toSorted()).toEqual([`${home}/.nvm/.npmrc`, `${home}/.nvm/token`])
   })
 })
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { textStart } from '../../platform/text-start.ts'
 import type { HiddenPath } from '../bubblewrap/args.ts'
 import { createFolderScan, look } from './folder-scan.ts'
 
@@ -38,6 +39,82 @@ export function createCredentialSearch({ mostEntries = 200_000 } = {}): FindCred
     return found
   }
 }
+
+/** Finds the credentials beside the programs of toolchains. */
+export type FindToolchainSecrets = (folders: readonly string[], closed: readonly string[]) => Promise<ToolchainSecrets>
+
+interface ToolchainSecrets {
+  readonly secrets: readonly HiddenPath[]
+  /** Settings that may hold a token. */
+  readonly settings: readonly string[]
+}
+
+/**
+ * The same in the folders of toolchains, which every command sees. They are large, and commands need their files: so only the
+ * folders next to the top count, and private files of code and certificates do not.
+ */
+export function createToolchainSearch({ mostFolders = 600, mostFound = 100 } = {}): FindToolchainSecrets {
+  const scan = createFolderScan()
+
+  return async (folders, closed) => {
+    const isClosed = new Set(closed)
+    const secrets: HiddenPath[] = []
+    const settings: string[] = []
+    const waiting = folders.map((folder) => ({ folder, depth: 1 }))
+    const seen = new Set(folders)
+    // It grows meanwhile.
+    for (const [at, { folder, depth }] of waiting.entries()) {
+      if (at >= mostFolders) break
+      if (at % perTurn === perTurn - 1) await nextTurn()
+      const content = scan(folder)
+      for (const name of content?.names ?? []) {
+        const path = `${folder}/${name}`
+        if (isClosed.has(path)) continue
+        if (!content?.folders.has(name)) {
+          if (toolSettings.has(name)) settings.push(path)
+          if (isToolSecret(name) && isPrivate(path) && !isCertificate(path)) secrets.push({ path, isFolder: false })
+        } else if (depth < mostToolDepth && !ofCode.has(name) && !seen.has(path)) {
+          seen.add(path)
+          waiting.push({ folder: path, depth: depth + 1 })
+        }
+      }
+    }
+    return { secrets: secrets.slice(0, mostFound), settings: settings.slice(0, mostFound) }
+  }
+}
+
+/** `.nvm/versions/node/v24/etc/npmrc`. */
+const mostToolDepth = 5
+
+const toolSettings = new Set([
+  ...['.npmrc', 'npmrc', '.yarnrc.yml', '.condarc', 'condarc', 'pip.conf', 'config.toml', 'bunfig.toml', 'uv.toml'],
+  ...['.netrc', '.pypirc', 'NuGet.Config'],
+])
+
+/** Large, and of code or texts alone. */
+const ofCode = new Set([
+  ...['node_modules', 'site-packages', 'dist-packages', 'lib', 'lib64', 'libexec', 'include', 'man', 'doc', 'docs'],
+  ...['locale', 'src', 'test', 'tests', 'pkgs', '__pycache__', '.git', 'registry', 'cache', 'mod'],
+])
+
+/** The modules of a language have such names too: `token.py`. */
+function isToolSecret(name: string): boolean {
+  if (name === '.env') return true
+  return (
+    tellingName.test(name) &&
+    (/^\.?[^.]+$/.test(name) ||
+      /\.(?:json|toml|ya?ml|txt|ini|conf|cfg|xml|pem|key|p8|p12|pfx|jks|gpg|env)$/i.test(name))
+  )
+}
+
+/** Public ones, which programs need to connect. */
+function isCertificate(path: string): boolean {
+  if (!/\.pem$/i.test(path)) return false
+  const text = textStart(path, mostCertificates)
+  return text.includes('BEGIN CERTIFICATE') && !text.includes('PRIVATE KEY')
+}
+
+const mostCertificates = 1024 * 1024
 
 /** `.config/program/profile/credentials.json`. */
 const mostDepth = 4

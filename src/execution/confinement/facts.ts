@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import { type Dirent, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Confinement } from '../../core/execution.ts'
 import type { HiddenPath, Mount } from '../bubblewrap/args.ts'
@@ -6,18 +6,20 @@ import { hiddenPaths } from '../bubblewrap/hidden-paths.ts'
 import { isInside } from '../bubblewrap/protected-paths.ts'
 import { isRealPath, realPathOf } from '../files/confined-path.ts'
 import { createAddedPaths, type SandboxPaths } from './added-paths.ts'
-import { createCredentialSearch } from './credential-files.ts'
+import { createCredentialSearch, createToolchainSearch } from './credential-files.ts'
 import { createHiddenFiles, mostHidden } from './hidden-files.ts'
 import type { SandboxFacts } from './profile.ts'
 import { type Repository, repositoryOf } from './repository.ts'
-import { networkPaths, showing, showingSystem, toolchainsOf } from './shown-paths.ts'
-import { systemSettings, tokenFiles } from './token-files.ts'
+import { networkPaths, showing, showingSystem, systemPaths, toolchainsOf } from './shown-paths.ts'
+import { homeSettings, sharedSettings, tokenFiles } from './token-files.ts'
 
 export interface PlaceOptions {
   /** The folder of the handle; absolute. */
   readonly cwd: string
   /** Further folders of the workspace; absolute. */
   readonly roots: readonly string[]
+  /** The real paths that these folders had when the handle was made. Default: those at the first use. */
+  readonly realPathOf?: (folder: string) => string
   /** The home folder of this user. */
   readonly home: string
   /** Variables for all commands; later ones win. Their `PATH` counts before that of this process. */
@@ -46,13 +48,17 @@ export interface FactFinder {
 }
 
 /** Finds out what sandboxes of one workspace show. The workspace is resolved once: a command could replace it by a link. */
-export function createFactFinder({ cwd, roots, home: named, env = [], added = {} }: PlaceOptions): FactFinder {
+export function createFactFinder(options: PlaceOptions): FactFinder {
+  const { cwd, roots, home: named, env = [], added = {} } = options
   const home = realPathOf(named)
   const spelled = [...new Set([cwd, ...roots])]
-  const workspace = [...new Set(spelled.map((root) => realPathOf(root)))]
+  const workspace = [...new Set(spelled.map(options.realPathOf ?? ((root) => realPathOf(root))))]
+  // Only the links: where they lead now is shown if it is the workspace, and nothing else is.
+  const spellings = [...spelled, named].flatMap(showing).filter(({ how }) => how === 'link')
   const addedPaths = createAddedPaths(added, home, workspace)
   const hiddenFiles = createHiddenFiles()
   const findCredentials = createCredentialSearch()
+  const findInToolchains = createToolchainSearch()
   const isRoot = process.getuid?.() === 0
   let system: SystemFacts | undefined
 
@@ -61,9 +67,13 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
     const of = [all, ...projects].join('\0')
     if (system?.of === of) return system
     const { path, shown } = toolchainsOf(all, home, projects)
-    const others = [...shown, ...(await ownPrograms()), ...spelled, named].flatMap(showing)
-    const seen = [...showingSystem(), ...others.filter((one) => one.how === 'link' || !isInside(one.path, home))]
-    system = { of, path, seen, shown: shown.map((one) => realPathOf(one)) }
+    const others = [...shown, ...(await ownPrograms())].flatMap(showing)
+    const seen = [...showingSystem(), ...spellings]
+    const tools = others.filter((one) => one.how === 'link' || !isInside(one.path, home))
+    const real = [...new Set(shown.map((one) => realPathOf(one)))]
+    const ofSystem = systemPaths()
+    const own = real.filter((one) => ![...ofSystem, ...projects].some((folder) => isInside(folder, one)))
+    system = { of, path, seen, tools, shown: real, own, settings: sharedSettings(path) }
     return system
   }
 
@@ -74,8 +84,17 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
       const found = repositories()
       const own = addedPaths(profile)
       const outside = found.flatMap((one) => one.outside)
-      const { seen, shown, path } = await systemFor([...workspace, ...found.map(({ top }) => top)])
+      const {
+        seen,
+        tools,
+        shown,
+        own: toolchains,
+        settings,
+        path,
+      } = await systemFor([...workspace, ...found.map(({ top }) => top)])
       const present = workspace.filter(isRealPath)
+      const lost = workspace.find((root) => !present.includes(root) && existsSync(root))
+      if (lost !== undefined) throw replacedByLink(lost)
       // What was judged is the path itself: a link that was put there since leads elsewhere.
       const judged = reads.filter((one) => one !== '/' && !isOwn(one) && isRealPath(one))
       const further = [...programs, ...(hosts === 'any' ? networkPaths : [])].flatMap(showing)
@@ -87,11 +106,18 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
         isFolder && !projects.some((one) => isInside(path, one)) ? [path] : [],
       )
       const credentials = open.length > 0 ? await findCredentials(home, closed) : []
+      const atHome = open.flatMap((folder) => homeSettings.map((name) => join(folder, name)))
+      const beside = await findInToolchains(
+        toolchains,
+        [...known, ...files.hidden, ...credentials].map((one) => one.path),
+      )
       return {
         workspace: present,
         home: open.length === 0 && canBeEmpty(home) ? home : undefined,
         seen: [
           ...seen,
+          // A command of another workspace may write there, and put a link in the place of one.
+          ...tools.filter(({ path, how }) => how === 'link' || isRealPath(path)),
           ...further,
           ...[...open, ...outside, ...judged].map((one): Mount => ({ path: one, how: 'read' })),
           ...open.flatMap(cacheMounts),
@@ -101,7 +127,8 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
           ...known,
           ...notTooMany([
             ...credentials.filter(({ path }) => !present.some((root) => isInside(root, path))),
-            ...tokenFiles([...files.settings, ...systemSettings]),
+            ...beside.secrets,
+            ...tokenFiles([...new Set([...files.settings, ...settings, ...beside.settings, ...atHome])]),
           ]),
         ],
         hidden: files.hidden,
@@ -119,9 +146,21 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
 interface SystemFacts {
   readonly of: string
   readonly seen: readonly Mount[]
+  /** The toolchains of `PATH`, and the programs that Libero's tools start. */
+  readonly tools: readonly Mount[]
   /** The folders of toolchains. */
   readonly shown: readonly string[]
+  /** Those of them outside of the system. */
+  readonly own: readonly string[]
+  /** Settings for all users beside programs, which may hold a token. */
+  readonly settings: readonly string[]
   readonly path: readonly string[]
+}
+
+function replacedByLink(root: string): Error {
+  return new Error(
+    `The folder ${root} of the workspace is no longer the one that it was when this handle was created: there is a link in its path now. Look at where it leads; if that is right, spawn another handle`,
+  )
 }
 
 function notTooMany(files: readonly HiddenPath[]): readonly HiddenPath[] {

@@ -58,8 +58,17 @@ function sharedFolder(file: string): string | undefined {
 }
 
 function namesWorktree(git: string, worktree: string): boolean {
-  const [, named] = /^\s*worktree\s*=\s*(\S.*?)\s*$/m.exec(textOf(join(git, 'config'))) ?? []
+  const named = worktreeIn(textOf(join(git, 'config')))
   return named !== undefined && realPathOf(resolve(git, named)) === worktree
+}
+
+/** Looks at each line alone and at no blanks twice: a project can make this text of nothing but blanks. */
+export function worktreeIn(config: string): string | undefined {
+  for (const line of config.split('\n')) {
+    const [, named] = /^[ \t]*worktree[ \t]*=([^\n]*)$/.exec(line) ?? []
+    if (named !== undefined && named.trim() !== '') return named.trim()
+  }
+  return undefined
 }
 
 function isGitFolder(folder: string): boolean {
