@@ -18,6 +18,8 @@ const secretsAtHome: readonly string[] = [
   ...['.local/state/syncthing', '.vnc', '.rhosts', '.env', '.android/adbkey', '.private_keys', '.appstoreconnect'],
   ...['.minisign', '.step', '.davfs2', '.config/borg', '.config/KeePass', '.config/JetBrains', '.config/pulse/cookie'],
   ...['.local/share/gnome-keyring', '.kde/share/apps/kwallet', '.vault_pass', '.vault_pass.txt', '.cache/rbw'],
+  ...['.config/restic', '.config/borgmatic', '.borgmatic', '.config/wireguard', '.zcash', '.litecoin', '.envrc'],
+  ...['.config/environment.d', '.config/Exodus', '.config/Ledger Live', '.local/share/monero', '.dotnet/corefx'],
   // Clouds and services.
   ...['.aws', '.azure', '.kube', '.minikube', '.docker', '.oci', '.aliyun', '.bluemix', '.fly', '.pulumi', '.mc'],
   ...['.config/gcloud', '.config/doctl', '.config/hcloud', '.config/rclone', '.config/stripe', '.config/heroku'],
@@ -31,7 +33,8 @@ const secretsAtHome: readonly string[] = [
   ...['.supabase', '.config/turso', '.config/neonctl', '.config/planetscale', '.expo', '.modal.toml', '.wakatime.cfg'],
   ...['.doppler', '.config/doppler', '.heroku', '.netlify', '.vercel', '.now', '.config/pulumi', '.config/sqlcl'],
   ...['.dockercfg', '.filezilla', '.local/share/remmina', '.lftp', '.config/lftp', '.local/share/lftp'],
-  ...['.config/transmission', '.config/firebase', '.config/mc'],
+  ...['.config/transmission', '.config/firebase', '.config/mc', '.rancher', '.config/talos', '.talos', '.actrc'],
+  ...['.config/snowflake', '.duckdb/stored_secrets', '.config/gspread', '.config/helm/repositories.yaml'],
   ...['.local/share/DBeaverData', '.config/Postman', '.config/Insomnia', '.k8slens', '.config/obs-studio'],
   // Repositories and registries.
   ...['.git-credentials', '.config/git/credentials', '.config/gh', '.config/hub', '.config/glab-cli', '.travis'],
@@ -40,20 +43,25 @@ const secretsAtHome: readonly string[] = [
   ...['.m2/settings.xml', '.gradle/gradle.properties', '.ivy2/.credentials', '.sbt/.credentials', '.nuget/NuGet'],
   ...['.composer/auth.json', '.config/composer/auth.json', '.config/tea', '.gitlab-runner', '.cvspass'],
   ...['.m2/settings-security.xml', '.config/NuGet', '.bundle/config', '.config/pnpm/rc', '.config/npm/npmrc'],
+  ...['.gist', '.config/jfrog', '.jfrog', '.config/cachix', '.config/nix/netrc', '.hex/hex.config', '.pause'],
+  ...['.luarocks/upload_config.lua', '.deno/credentials.json'],
   // Agents and editors, with their logins.
   ...['.libero', '.claude', '.codex', '.gemini', '.qwen', '.config/opencode', '.local/share/opencode', '.config/goose'],
   ...['.config/github-copilot', '.config/Code/User/globalStorage', '.config/Cursor/User/globalStorage'],
   ...['.local/share/jupyter/runtime', '.jupyter/jupyter_server_config.json', '.config/openai', '.openai'],
   ...['.anthropic', '.config/io.datasette.llm', '.ollama/id_ed25519', '.claude.json', '.config/anthropic'],
   ...['.config/crush', '.local/share/crush', '.continue', '.grok', '.config/amp', '.local/share/amp', '.cline'],
-  ...['.factory', '.aider.conf.yml', '.config/llm'],
+  ...['.factory', '.aider.conf.yml', '.config/llm', '.cursor/mcp.json', '.codeium', '.config/Claude', '.copilot'],
+  ...['.config/VSCodium/User/globalStorage', '.config/Windsurf/User/globalStorage', '.config/mcp', '.roo/mcp.json'],
+  '.config/gh-copilot',
   // Browsers, mail and messages.
   ...['.mozilla', '.config/google-chrome', '.config/chromium', '.config/BraveSoftware', '.config/microsoft-edge'],
   ...['.config/vivaldi', '.config/opera', '.var/app', 'snap/firefox', 'snap/chromium', '.thunderbird', '.msmtprc'],
   ...['.muttrc', '.mutt', '.config/mutt', '.config/neomutt', '.config/aerc', '.offlineimaprc', '.irssi', '.weechat'],
   '.config/weechat',
   ...['.config/msmtp', '.mbsyncrc', '.fetchmailrc', '.config/Signal', '.config/Slack', '.config/discord'],
-  ...['.config/evolution', '.purple', '.config/teams', '.config/spotify'],
+  ...['.config/evolution', '.purple', '.config/teams', '.config/spotify', '.config/Mattermost', '.config/legcord'],
+  ...['.config/vesktop', '.config/himalaya'],
   ...['.config/Element', '.local/share/TelegramDesktop', 'Library/Cookies', 'Library/Safari', 'Library/Messages'],
   ...['Library/Mail', 'Library/Application Support/Google/Chrome', 'Library/Application Support/Firefox'],
   // Histories.
@@ -61,6 +69,8 @@ const secretsAtHome: readonly string[] = [
   ...['.local/share/fish/fish_history', '.node_repl_history', '.psql_history', '.mysql_history', '.sqlite_history'],
   ...['.rediscli_history', '.irb_history', '.lesshst', '.viminfo', '.xonsh_history', '.local/share/xonsh'],
   ...['.local/share/atuin', '.config/atuin', '.config/nushell/history.txt', '.config/nushell/history.sqlite3'],
+  ...['.local/share/powershell/PSReadLine', '.ipython/profile_default/history.sqlite', '.Rhistory'],
+  '.julia/logs/repl_history.jl',
   // Variables that fish keeps for all shells are often tokens.
   ...['.local/state/nvim/shada', '.config/fish/fish_variables'],
 ]
