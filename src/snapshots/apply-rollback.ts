@@ -20,7 +20,7 @@ const batchSize = 200
  */
 export async function stageFiles(git: GitRunner, { restore }: NamedPlan, owner: string): Promise<void> {
   const lines = restore.map(({ name, before }) => `${before.mode} ${before.id}\t${quoteName(name)}\n`)
-  await git.run(stageScript(owner), { input: lines.join('') })
+  await git.run(stageScript(owner), { input: lines.join(''), writes: true })
 }
 
 /**
@@ -34,12 +34,12 @@ export async function moveFiles(git: GitRunner, plan: NamedPlan, { now, owner, m
     ...restore.map(({ name }) => `${stepFor(now.get(name))} ./${name}`),
   ]
   for (let i = 0; i < steps.length; i += batchSize) {
-    await git.run(moveScript(owner, mark), { input: nulNames(steps.slice(i, i + batchSize)) })
+    await git.run(moveScript(owner, mark), { input: nulNames(steps.slice(i, i + batchSize)), writes: true })
     failpoint('rollback.moved')
   }
   const made = [...makeFolders, ...keepFolders]
   const folders = [...dropFolders.map((name) => `drop ./${name}`), ...made.map((name) => `make ./${name}`)]
-  await git.run(endScript(owner, mark), { input: nulNames(folders) })
+  await git.run(endScript(owner, mark), { input: nulNames(folders), writes: true })
   failpoint('rollback.applied')
 }
 

@@ -800,7 +800,8 @@ kill -9 0
 `
     writeFileSync(join(bin, name), script, { mode: 0o755 })
   }
-  const { files } = await open(repo.root, {}, { PATH: `${bin}:${process.env.PATH}` })
+  const { execution, handle } = await open(repo.root, {}, { PATH: `${bin}:${process.env.PATH}` })
+  const files = filesIn({ execution: { exec: execution.exec }, handle }) // an enclosure would not show these programs
   await taken(files)
   for (const what of ['diff-files', 'update-index', 'write-tree', 'commit-tree', 'mv'])
     for (const when of ['before', 'after']) {
@@ -859,12 +860,24 @@ test('CK19 a few changed, new and removed files are in a snapshot after one comm
 
 test('CK20 a snapshot reads each file and each folder once, with two git processes where nothing changed and five where files did', async () => {
   const repo = repository({ a: '1', 'dir/b': '2' })
-  const trace = join(store(), '..', `trace-${process.pid}`)
-  const { files } = await open(repo.root, {}, { GIT_TRACE2: trace })
+  const { execution, handle } = await open(repo.root, {}, { GIT_TRACE2: '1' })
+  let trace = ''
+  const traced: Pick<ExecutionContext, 'exec' | 'type'> = {
+    type: execution.type,
+    exec: (of, script, options) =>
+      execution.exec(of, script, {
+        ...options,
+        onOutput(text, from) {
+          if (from === 'stderr') trace += text
+          else options?.onOutput?.(text, from)
+        },
+      }),
+  }
+  const files = filesIn({ execution: traced, handle })
   const commands = async (): Promise<string[]> => {
-    rmSync(trace, { force: true })
+    trace = ''
     await taken(files)
-    return [...readFileSync(trace, 'utf8').matchAll(/ cmd_name (\S+)/g)].map(([, name = '']) => name).sort()
+    return [...trace.matchAll(/ cmd_name (\S+)/g)].map(([, name = '']) => name).sort()
   }
   await commands()
   const looking = ['diff-files', 'ls-files']

@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
+import { type Enclosure, findEnclosure } from '../platform/enclosure.ts'
 import { placeholderMark } from '../platform/placeholder-mark.ts'
 import { safeGitEnv } from '../platform/safe-git.ts'
-import { repositoryScript } from './read-repository.ts'
+import { enterScript, insideScript } from './enclosed-script.ts'
+import { readingScript, repositoryScript } from './read-repository.ts'
 
 /** Git in a POSIX shell, in the execution context of an agent's tools. */
 export interface GitRunnerOptions {
@@ -22,7 +24,14 @@ export interface GitRunnerOptions {
 
 /** Runs a script in the folder after `prelude`, and returns its output. */
 export interface GitRunner {
-  run(script: string, options?: { input?: string | Uint8Array; signal?: AbortSignal | undefined }): Promise<string>
+  run(script: string, options?: ScriptOptions): Promise<string>
+}
+
+interface ScriptOptions {
+  readonly input?: string | Uint8Array
+  readonly signal?: AbortSignal | undefined
+  /** Whether it changes files in the folder. */
+  readonly writes?: boolean
 }
 
 /** No snapshot can be taken here. */
@@ -37,9 +46,19 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
     .update(folder ?? handle.cwd)
     .digest('hex')
     .slice(0, 40)
-  const settings = `${settingsOf(options)}private=$store/${key}\n`
+  const settings = settingsOf(options)
+  const place = `${placeOf(options)}private=$store/${key}\n`
+
+  /** The whole script, in an enclosure if there is one. */
+  function textOf(script: string, writes: boolean, enclosure: Enclosure | undefined): string {
+    const outside = `${place}${prelude}${readingScript}${repositoryScript}`
+    if (!enclosure) return `${outside}${settings}${functions}${script}`
+    const inside = `${insideScript(writes)}${helpers}${readingScript}${settings}${functions}${script}`
+    return outside + enterScript({ enclosure, inside, writes, at: `/.${randomBytes(16).toString('hex')}` })
+  }
+
   return {
-    async run(script, { input = '', signal } = {}) {
+    async run(script, { input = '', signal, writes = false } = {}) {
       if (execution.capabilities?.shell === false)
         throw new SnapshotsUnavailableError(
           `the execution context "${execution.type}" runs no commands; snapshots need a POSIX shell and git where the tools run`,
@@ -47,7 +66,9 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
       // The script would find that too, but two processes cost as much as all that a short run does.
       if (execution.type === 'process') refuseWholeHome(folder ?? handle.cwd)
       const printed = { stdout: '', stderr: '' }
-      const result = await execution.exec(handle, settings + prelude + script, {
+      // Elsewhere all commands run where these scripts run, and see and reach the same.
+      const enclosure = execution.type === 'process' ? await findEnclosure() : undefined
+      const result = await execution.exec(handle, textOf(script, writes, enclosure), {
         ...(folder !== undefined && { cwd: folder }),
         input,
         timeout: timeoutMs,
@@ -84,15 +105,21 @@ function refuseWholeHome(folder: string): void {
 const tooLarge = (folder: string): string =>
   `snapshots of the whole folder ${folder} would be too large; work in a folder of a project`
 
-/** Where snapshots are kept, and which files are. */
-export function settingsOf({ store, exclude = [] }: Pick<GitRunnerOptions, 'store' | 'exclude'>): string {
+/** Where snapshots are kept. */
+export function placeOf({ store }: Pick<GitRunnerOptions, 'store'>): string {
   if (store !== undefined && !store.startsWith('/'))
     throw new TypeError(`the folder for snapshots must be an absolute path, got "${store}"`)
-  const patterns = exclude.map((pattern) => `-x ${shellQuote(pattern)}`).join(' ')
-  const rules = `--exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"}`
   return `
 home=\${HOME:-/}
 store=${store === undefined ? '"$home/.libero/snapshots"' : shellQuote(store)}
+`
+}
+
+/** Which files are kept. */
+function settingsOf({ exclude = [] }: Pick<GitRunnerOptions, 'exclude'>): string {
+  const patterns = exclude.map((pattern) => `-x ${shellQuote(pattern)}`).join(' ')
+  const rules = `--exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"}`
+  return `
 others() { atTop -c core.quotePath=false ls-files --others ${rules} --directory "$@" -- .; }
 withoutPlaceholders() { xargs -0 -n 1000 sh -c '${withoutPlaceholders}' sh; }
 othersIn() { unknownOf ${rules}; }
@@ -118,24 +145,33 @@ done`
 
 const safeVariables = Object.entries(safeGitEnv).map(([name, value]) => `${name}=${value}`)
 
-/**
- * A git folder of our own, outside of the folder and of its repository, with its own objects, configuration, index and
- * attributes: no hook, filter, monitor or line ending rule of the repository applies, and nothing in it is changed. Of the
- * repository around the folder only its ignore rules count, and which files it has although it ignores them.
- */
+const helpers = String.raw`unavailable() { printf '//unavailable %s\n' "$(printf %s "$1" | tr '\n' ' ')"; exit 0; }
+makePrivate() {
+  (umask 077 && mkdir -p "$private/refs" "$private/objects" "$private/info") 2>/dev/null || return 1
+  case $(cd -P "$private" && pwd)/ in "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
+}
+`
+
+/** Sets up what finds the repository around the folder. */
 const prelude = String.raw`
 set -eu
 for name in GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR \
   GIT_NAMESPACE GIT_PREFIX GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_ATTR_SOURCE GIT_EXTERNAL_DIFF \
   GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_TRACE GIT_TRACE_SETUP CDPATH; do unset $name; done
 export ${safeVariables.join(' ')}
-unavailable() { printf '//unavailable %s\n' "$(printf %s "$1" | tr '\n' ' ')"; exit 0; }
-cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
+${helpers}cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
 command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to restore files'
 folder=$PWD
 case $folder in / | "$home") unavailable "${tooLarge('$folder')}" ;; esac
 case $store/ in /.libero/* | "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
-${repositoryScript}
+`
+
+/**
+ * A git folder of our own, outside of the folder and of its repository, with its own objects, configuration, index and
+ * attributes: no hook, filter, monitor or line ending rule of the repository applies, and nothing in it is changed. Of the
+ * repository around the folder only its ignore rules count, and which files it has although it ignores them.
+ */
+const functions = String.raw`
 index=$private/index
 # A file named commondir in our folder would make git read its settings from elsewhere.
 ours() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$folder GIT_INDEX_FILE=$index git "$@"; }
@@ -157,9 +193,7 @@ makeObjectFolders() {
 }
 setup() {
   [ ! -f "$private/ready.3" ] || return 0
-  (umask 077 && mkdir -p "$private/refs" "$private/objects" "$private/info") 2>/dev/null ||
-    unavailable "the folder $private cannot be written"
-  case $(cd -P "$private" && pwd)/ in "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
+  makePrivate || unavailable "the folder $store cannot be written"
   : >"$private/probe" && ignorecase=false && [ ! -e "$private/PROBE" ] || ignorecase=true
   {
     printf '[core]\nrepositoryformatversion = 0\nbare = false\nfilemode = true\nsymlinks = true\nquotePath = true\n'

@@ -75,5 +75,5 @@ done
 `
 
 export async function endJournal(git: GitRunner, owner: string): Promise<void> {
-  await git.run(`rm -rf "${journalPath(owner)}" "${claimPath(owner)}" "${stagePath(owner)}"\n`)
+  await git.run(`rm -rf "${journalPath(owner)}" "${claimPath(owner)}" "${stagePath(owner)}"\n`, { writes: true })
 }

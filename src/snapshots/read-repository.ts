@@ -2,9 +2,9 @@ import { shellQuote } from '../core/execution.ts'
 import { safeGitOptions } from '../platform/safe-git.ts'
 
 /**
- * Finds the repository around `folder`, where git would find it, and reads its index and its ignore files. Its settings are read
- * by no process: they name programs, and further files. Sets `top`, the folder whose files belong together, `prefix`, the path
- * of the folder in it, and, if there is a repository that does not ignore the folder, `excludes` and `tracked`.
+ * Finds the repository around `folder`, where git would find it. Its settings are read by no process: they name programs, and
+ * further files. Sets `top`, the folder whose files belong together, `prefix`, the path of the folder in it, and, if there is a
+ * repository that does not ignore the folder, `excludes` and `tracked`.
  */
 export const repositoryScript = `
 isGitFolder() { [ -f "$1/HEAD" ] && { [ -f "$1/commondir" ] || { [ -d "$1/objects" ] && [ -d "$1/refs" ]; }; }; }
@@ -27,29 +27,6 @@ findRepository() {
   [ ! -f "$dir/commondir" ] || IFS= read -r common <"$dir/commondir" || :
   case $common in /*) ;; *) common=$dir/\${common:-.} ;; esac
 }
-# Git in a folder of our own that lends the index, the objects and the excludes of the repository.
-reading() {
-  reader=$private/reader of=
-  [ ! -f "$reader/of" ] || IFS= read -r of <"$reader/of" || :
-  if [ "$of" != "$dir" ]; then
-    (umask 077 && mkdir -p "$reader/refs" "$reader/info")
-    printf 'ref: refs/heads/none\\n' >"$reader/HEAD"
-    printf '[include]\\npath = ../config\\n' >"$reader/config"
-    if [ -f "$common/config" ] && grep -qi 'objectformat *= *sha256' "$common/config" 2>/dev/null; then
-      printf '[core]\\nrepositoryformatversion = 1\\n[extensions]\\nobjectFormat = sha256\\n' >>"$reader/config"
-    fi
-    ln -sfn "$common/info/exclude" "$reader/info/exclude"
-    printf '%s\\n' "$dir" >"$reader/of"
-  fi
-  GIT_DIR=$reader GIT_COMMON_DIR=$reader GIT_OBJECT_DIRECTORY=$common/objects GIT_WORK_TREE=$top GIT_INDEX_FILE=$dir/index \\
-    git ${safeGitOptions.map(shellQuote).join(' ')} "$@"
-}
-# What is tracked although it is ignored. An index may be in two files.
-listTracked() {
-  rm -f "$private"/reader/sharedindex.*
-  for part in "$dir"/sharedindex.*; do [ ! -f "$part" ] || ln -sf "$part" "$private/reader/"; done
-  reading ls-files -z --cached --ignored --exclude-standard
-}
 top=$folder prefix= excludes= tracked=
 if findRepository; then
   top=\${at:-/}
@@ -62,4 +39,34 @@ if findRepository; then
     [ ! -f "$common/info/exclude" ] || excludes=$common/info/exclude
   fi
 fi
+`
+
+/** Reads the index of the repository and its ignore files. */
+export const readingScript = `
+# Git in a folder of our own that lends the index, the objects and the excludes of the repository.
+lendRepository() {
+  reader=$private/reader of=
+  [ ! -f "$reader/of" ] || IFS= read -r of <"$reader/of" || :
+  if [ "$of" != "$dir" ]; then
+    (umask 077 && mkdir -p "$reader/refs" "$reader/info")
+    printf 'ref: refs/heads/none\\n' >"$reader/HEAD"
+    printf '[include]\\npath = ../config\\n' >"$reader/config"
+    if [ -f "$common/config" ] && grep -qi 'objectformat *= *sha256' "$common/config" 2>/dev/null; then
+      printf '[core]\\nrepositoryformatversion = 1\\n[extensions]\\nobjectFormat = sha256\\n' >>"$reader/config"
+    fi
+    ln -sfn "$common/info/exclude" "$reader/info/exclude"
+    printf '%s\\n' "$dir" >"$reader/of"
+  fi
+}
+reading() {
+  lendRepository
+  GIT_DIR=$reader GIT_COMMON_DIR=$reader GIT_OBJECT_DIRECTORY=$common/objects GIT_WORK_TREE=$top GIT_INDEX_FILE=$dir/index \\
+    git ${safeGitOptions.map(shellQuote).join(' ')} "$@"
+}
+# What is tracked although it is ignored. An index may be in two files.
+listTracked() {
+  rm -f "$private"/reader/sharedindex.*
+  for part in "$dir"/sharedindex.*; do [ ! -f "$part" ] || ln -sf "$part" "$private/reader/"; done
+  reading ls-files -z --cached --ignored --exclude-standard
+}
 `

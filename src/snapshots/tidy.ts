@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import { settingsOf } from './git-runner.ts'
+import { placeOf } from './git-runner.ts'
 
 /** The id of a session as a part of the name of a ref. */
 export const ownerWord = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 32)
@@ -62,7 +62,7 @@ export async function forgetSnapshots(
   const { execution, handle } = options
   for (let i = 0; i < sessionIds.length; i += 500) {
     const words = sessionIds.slice(i, i + 500).map(ownerWord)
-    const { exitCode, stderr } = await execution.exec(handle, settingsOf(options) + forgetScript(words))
+    const { exitCode, stderr } = await execution.exec(handle, placeOf(options) + forgetScript(words))
     if (exitCode !== 0) throw new Error(`snapshots could not be removed: ${stderr.trim().slice(0, 500)}`)
   }
 }
