@@ -4,6 +4,7 @@ import type { CommandLimits } from './commands/command-shell.ts'
 import type { Commands } from './commands/commands.ts'
 import type { ConfinedCommands } from './confinement/engine.ts'
 import type { ConfinedFiles } from './files/confined-files.ts'
+import type { Roots } from './files/confined-path.ts'
 
 export interface ProcessContextOptions {
   /** Default: the working directory of this process when the handle is created. */
@@ -46,8 +47,6 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
   async function openCommands(state: HandleState): Promise<Commands> {
     try {
-      // Resolves the real paths of the roots before a command could replace one by a link.
-      await filesOf(state)
       const { createCommands } = await import('./commands/commands.ts')
       return createCommands({ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits })
     } catch (error) {
@@ -57,13 +56,12 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
   }
 
   async function confinedOf(state: HandleState): Promise<ConfinedCommands> {
-    await filesOf(state) // as above
     state.confined ??= import('./confinement/engine.ts')
       .then(({ createConfinedCommands }) => {
         const added = sandboxPaths && { added: sandboxPaths }
         return createConfinedCommands({
           ...{ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits },
-          ...added,
+          ...{ realPathOf: state.realPathOf, ...added },
         })
       })
       .catch((error) => {
@@ -85,9 +83,8 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
   }
 
   function filesOf(state: HandleState): Promise<ConfinedFiles> {
-    const within = roots ?? [state.cwd]
     state.files ??= import('./files/confined-files.ts')
-      .then(({ confinedFiles }) => confinedFiles({ roots: within }))
+      .then(({ confinedFiles }) => confinedFiles({ roots: state.roots }))
       .catch((error) => {
         delete state.files // may work the next time, for instance after a shortage of descriptors
         throw error
@@ -107,7 +104,7 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     async spawn(config = {}) {
       checkEnv(config.env)
       const handle = { id: `process-${++n}`, type: 'process', cwd: await folder(cwd, config.cwd) }
-      const state = { cwd: handle.cwd, env: config.env }
+      const state = { cwd: handle.cwd, env: config.env, ...(await resolved(handle.cwd, folders, roots)) }
       if (sandbox === 'required') requireSandbox(await supportOf(state))
       handles.set(handle.id, state)
       return handle
@@ -147,11 +144,25 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
 interface HandleState {
   readonly cwd: string
+  /** Of the file tools. */
+  readonly roots: Roots
+  readonly realPathOf: (folder: string) => string
   readonly env: Readonly<Record<string, string>> | undefined
   commands?: Promise<Commands>
   confined?: Promise<ConfinedCommands>
   files?: Promise<ConfinedFiles>
   ending?: Promise<void>
+}
+
+/** The real paths of the folders of a handle: later, a command of this or another handle could put a link in the place of one. */
+async function resolved(
+  cwd: string,
+  folders: readonly string[],
+  roots: ProcessContextOptions['roots'],
+): Promise<Pick<HandleState, 'roots' | 'realPathOf'>> {
+  const { realPathOf, resolveRoots } = await import('./files/confined-path.ts')
+  const real = new Map([cwd, ...folders].map((folder) => [folder, realPathOf(folder)]))
+  return { roots: resolveRoots(roots ?? [cwd]), realPathOf: (folder) => real.get(folder) ?? realPathOf(folder) }
 }
 
 async function endAll({ commands, confined }: HandleState): Promise<void> {

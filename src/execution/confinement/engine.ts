@@ -42,7 +42,7 @@ export function createConfinedCommands(options: ConfinedCommandsOptions): Confin
   let scoped: ScopedCommands | undefined
 
   // Once: a command could put a link in the place of a root, to a folder for which there is no sandbox.
-  const roots = [options.cwd, ...options.roots].map((root) => realPathOf(root))
+  const roots = [options.cwd, ...options.roots].map(options.realPathOf ?? ((root) => realPathOf(root)))
 
   /** What builds sandboxes here. Throws `NoSandboxHere` if nothing does, and any other error if that could not be found out. */
   async function builder(profile: SandboxProfile = 'read-only'): Promise<Bubblewrap | 'seatbelt'> {

@@ -28,15 +28,15 @@ export interface ConfinedFiles {
 }
 
 export interface ConfinedFilesOptions {
-  /** Absolute folders; `any` allows all paths. Special files are refused and writes are atomic in any case. */
-  readonly roots: readonly string[] | 'any'
+  /** Absolute folders, or these as they were resolved before; `any` allows all paths. Special files are refused and writes are atomic in any case. */
+  readonly roots: readonly string[] | 'any' | Roots
   /** Default: if the system supports it. False: by paths, which is weaker. */
   readonly byDescriptor?: boolean
 }
 
 /** Every operation checks the file that is open, not a path that was checked before. */
 export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: ConfinedFilesOptions): ConfinedFiles {
-  const resolved = resolveRoots(roots)
+  const resolved = typeof roots === 'object' && 'check' in roots ? roots : resolveRoots(roots)
   const hold = byDescriptor ? holdByDescriptor(resolved) : holdByPath
 
   /** Runs work with the absolute path; an error names that path, and reveals nothing about files outside. */
