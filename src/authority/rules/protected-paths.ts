@@ -166,6 +166,11 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
     'microsoft.powershell_profile.ps1',
   ],
   [{ write: 'the system runs what is in it' }, 'launchagents', 'launchdaemons'],
+  [startUp, '.tool-versions', 'rust-toolchain', 'rust-toolchain.toml', '.in', '.out'],
+  [{ ...startUp, isFile: false }, '.flox'],
+  [{ ...editor, isFile: true }, '.ycm_extra_conf.py'],
+  [within(editor, 'coc-settings.json'), '.vim'],
+  [{ ...agents, isFile: true }, '.opencode.json'],
   [startUp, 'mise.local.toml', '.mise.local.toml', '.rtx.toml', '.autoenv', '.autoenv.zsh', '.rvmrc'],
   [
     within(startUp, 'fish', 'direnv', 'autostart', 'systemd', 'environment.d', 'nushell', 'mise', 'mise.toml'),
@@ -182,14 +187,27 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
   [{ ...startUp, isFile: false }, '.mise', '.direnv', '.shadowenv.d'],
   [packages, '.pnpmfile.mjs', '.iex.exs', '.byebugrc', '.rdebugrc', '.octaverc'],
   [{ write: 'git runs what is in it' }, '.husky'],
-  [{ write: 'git runs what is in it', isFile: true }, '.pre-commit-config.yaml', 'lefthook.yml', '.lefthook.yml'],
+  [{ write: 'git runs what is in it', isFile: true }, '.pre-commit-config.yaml', '.overcommit.yml'],
   [
     { write: 'git runs what is in it', isFile: true },
-    'lefthook.yaml',
-    '.lefthook.yaml',
-    'lefthook-local.yml',
-    '.overcommit.yml',
+    ...['', '.'].flatMap((dot) =>
+      ['lefthook', 'lefthook-local'].flatMap((name) =>
+        ['yaml', 'yml', 'toml', 'json'].map((extension) => `${dot}${name}.${extension}`),
+      ),
+    ),
+    ...['.pre-commit-config.yml', 'prek.toml', 'hk.pkl', 'captainhook.json'],
+    ...['', '.'].flatMap((dot) => ['json', 'js', 'cjs'].map((extension) => `${dot}simple-git-hooks.${extension}`)),
   ],
+  [
+    within(
+      { write: 'git runs what is in it' },
+      ...['lefthook', 'lefthook-local'].flatMap((name) =>
+        ['yaml', 'yml', 'toml', 'json'].map((extension) => `${name}.${extension}`),
+      ),
+    ),
+    '.config',
+  ],
+  [within({ write: 'bzr runs programs that it names' }, 'branch/branch.conf'), '.bzr'],
   [secretFile, 'authorized_keys', '.netrc', '_netrc', '.pgpass', '.git-credentials', '.vault-token', '.htpasswd'],
   [secrets, '.ssh', '.gnupg', '.aws', '.azure', '.kube', 'keychains', 'keyrings', '.password-store'],
   [within(secrets, 'gcloud', 'gh', 'hub', 'git', 'op'), '.config'],

@@ -61,6 +61,14 @@ export const watchedNames: readonly string[] = [
   ...['.gitpod.yml', '.idx', '.codesandbox', '.replit', '.trae', '.junie', '.augment', '.goose', '.factory', '.amp'],
   ...['crush.json', '.crush.json', '.kilocode', '.cline', '.copilot', '.openhands', '.rovodev', '.tabnine', '.pi'],
   ...['.vs', '.lazy.lua', '.overcommit.yml', '.rvmrc', '.pijul/config', '_darcs/prefs/defaults', '.direnv'],
+  ...['.tool-versions', 'rust-toolchain', 'rust-toolchain.toml', '.vim/coc-settings.json', '.ycm_extra_conf.py'],
+  ...['.flox', '.in', '.out', '.opencode.json', '.bzr/branch/branch.conf', '.pre-commit-config.yml'],
+  ...['lefthook.toml', 'lefthook.json', '.lefthook.toml', '.lefthook.json', 'lefthook-local.yaml'],
+  ...['lefthook-local.toml', 'lefthook-local.json', '.lefthook-local.yml', '.lefthook-local.yaml'],
+  ...['.lefthook-local.toml', '.lefthook-local.json', '.config/lefthook.yml', '.config/lefthook.yaml'],
+  ...['.config/lefthook.toml', '.config/lefthook.json', '.config/lefthook-local.yml', '.config/lefthook-local.yaml'],
+  ...['prek.toml', 'hk.pkl', 'captainhook.json', 'simple-git-hooks.json', '.simple-git-hooks.json'],
+  ...['simple-git-hooks.js', '.simple-git-hooks.js', 'simple-git-hooks.cjs', '.simple-git-hooks.cjs'],
 ]
 /** Git fails if these are folders. */
 const watchedInGit = ['commondir', 'config.worktree']
