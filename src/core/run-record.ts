@@ -18,6 +18,8 @@ export interface RunRecord {
   readonly startedAt: number
   /** The number of turns in the conversation before it. */
   readonly firstTurn: number
+  /** It has sent a request to the model. */
+  hasAskedModel?: true
   endedAt?: number
   /** Absent while it runs. */
   status?: EntryOf<'run_ended'>['status']

@@ -27,7 +27,7 @@ export class Transcript {
   readonly labels: EntryOf<'label'>[] = []
   /** Why no run may be started in this session; absent unless it is parked. */
   parked: string | undefined
-  /** Consecutive runs that crashed without any progress, in processes that held no other session. */
+  /** Consecutive runs without any progress that crashed, in processes that held no other session, or whose store lost a reply of the model. */
   crashes = 0
   /** Whether a run of this process is under way. */
   isRunActive = false
@@ -193,6 +193,9 @@ export class Transcript {
       case 'run_ended':
         this.#endRun(entry)
         break
+      case 'attempt':
+        if (this.activeRun) this.activeRun.hasAskedModel = true
+        break
       case 'input':
         this.clientKeys.add(entry.clientKey)
         if (entry.mode === 'stop') this.#noteStop(entry)
@@ -305,7 +308,7 @@ export class Transcript {
     if (run) Object.assign(run, { status, stop, endedAt, endSeq, turnCountAtEnd: this.turnCount })
     const { dropsTo } = entry
     // If the process that crashed held other sessions too, one of them may be the cause: the crash is not counted.
-    if (entry.stop !== 'crashed') this.crashes = 0
+    if (entry.stop !== 'crashed' && entry.stop !== 'store_failed') this.crashes = 0
     else if (!entry.sharedCrash) this.crashes++
     if (dropsTo !== undefined) this.#keepMessages(({ seq }) => seq > dropsTo)
     if (entry.status === 'suspended') this.#open?.suspend()

@@ -10,6 +10,11 @@ const maxCrashes = 3
  * of 5,700 takeovers after 300 random kills, one session was killed three times while it ran alone.
  */
 export const maxCrashesOfSuspect = 5
+/**
+ * The same if the process lives, and its store failed after the model had been asked. The store may have been away; but if it refuses one
+ * entry for ever, each attempt costs another reply of the model.
+ */
+const maxLostReplies = 5
 
 /**
  * The entries to append when a process died during a run. An opaque call that had begun gets a result that says its
@@ -27,13 +32,16 @@ export function crashEntries(
   )
   const results = interrupted.map(({ id }) => interruptedResult(id, describeLeftoverCommands?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, interrupted)]
-  const stop = hasStoreFailed ? 'error' : 'crashed'
+  const hasLostReply = hasStoreFailed && run.hasAskedModel === true
+  const stop = hasLostReply ? 'store_failed' : hasStoreFailed ? 'error' : 'crashed'
   const isShared = !hasStoreFailed && sessionCountOfDeadProcess > 1
   const shared = isShared && { sharedCrash: sessionCountOfDeadProcess }
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop, ...shared }
   const crashes = transcript.crashes + 1
-  if (hasStoreFailed || isShared || crashes < maxCrashes) return [...results, ended]
-  const reason = `its process ended ${crashes} times in a row without getting anywhere`
+  const isEnough = hasStoreFailed ? hasLostReply && crashes >= maxLostReplies : !isShared && crashes >= maxCrashes
+  if (!isEnough) return [...results, ended]
+  const what = hasLostReply ? 'its store failed, or its process ended,' : 'its process ended'
+  const reason = `${what} ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
 }
 

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { textOf } from '../../src/core/turn.ts'
-import { createAgent, createMemoryStore, createSession, loadSession, SessionBusyError } from '../../src/index.ts'
+import {
+  createAgent,
+  createMemoryStore,
+  createSession,
+  loadSession,
+  SessionBusyError,
+  StoreError,
+} from '../../src/index.ts'
 import { call, fakeClock, scripted, texts, tool } from '../../src/testing/index.ts'
 import { createSpawnTool, spawn } from '../../src/tools/spawn.ts'
 import type { AgentHookMap, SessionStore } from '../../src/types.ts'
@@ -156,6 +163,27 @@ describe('FD-23 a session is not parked', () => {
     await expect(die()).resolves.toBeUndefined()
     await expect(die()).rejects.toThrow('is parked')
   })
+})
+
+test('FD-23 a session is parked if its store refuses what the model said again and again', async () => {
+  const inner = createMemoryStore()
+  const store: SessionStore = {
+    ...inner,
+    async append(id, entries, fence) {
+      if (entries.some((entry) => entry.type === 'turn' && entry.turn.role === 'assistant'))
+        throw new StoreError('unavailable', 'refused')
+      await inner.append(id, entries, fence)
+    },
+  }
+  const provider = scripted(...Array.from({ length: 10 }, () => 'fin'))
+  const run = async () => createAgent({ provider, session: await loadSession(store, 's') }).run()
+  await (await createSession({ store, id: 's' })).addTurns(said('go'))
+  for (let i = 0; i < 5; i++) await expect(run()).rejects.toThrow('refused')
+  await expect(run()).rejects.toThrow('is parked: its store failed')
+  expect(provider.requests).toHaveLength(5)
+  const session = await loadSession(inner, 's')
+  await session.unpark()
+  expect((await createAgent({ provider, session }).run()).text).toBe('fin')
 })
 
 /** A store as a process sees it, and the moment from which on nothing more comes of what it does. */
