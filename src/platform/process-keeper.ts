@@ -7,6 +7,8 @@ export interface KeeperRegistration {
   add(group: number): void
   /** Adds an empty folder that only this process has made, to be removed alone or, if that works, with its parent if that is empty. */
   addFolder(path: string, how: 'alone' | 'with its parent'): void
+  /** Adds the real path of what is to be moved aside if it is there: a command can make it, and programs would obey it. */
+  addUnwanted(path: string): void
   /** Must be called as soon as the group is gone, because its id may be reused. */
   end(): void
 }
@@ -27,6 +29,12 @@ export function registerWithKeeper(): KeeperRegistration {
     addFolder(path, how) {
       const line = how === 'alone' ? `_${path}` : path
       if (path.includes('\n') || registration.folders.has(line)) return // the keeper reads lines
+      registration.folders.add(line)
+      tellKeeper(line)
+    },
+    addUnwanted(path) {
+      const line = `?${path}`
+      if (path.includes('\n') || registration.folders.has(line)) return
       registration.folders.add(line)
       tellKeeper(line)
     },
@@ -97,9 +105,9 @@ function replace(child: ChildProcess): void {
 }
 
 /**
- * Reads `+group`, `-group`, `/folder`, `_/folder`, `=` (no folders so far) and `.` (all is over). If its input ends without a dot, this process was
+ * Reads `+group`, `-group`, `/folder`, `_/folder`, `?/unwanted`, `=` (no paths so far) and `.` (all is over). If its input ends without a dot, this process was
  * killed: the groups, and all processes with the mark, get SIGTERM and two seconds later SIGKILL; then the folders are
- * removed. Without `/proc` only the groups are ended.
+ * removed, and what is unwanted is moved aside, unless a link leads there. Without `/proc` only the groups are ended.
  */
 const script = `trap '' INT HUP QUIT TERM
 groups= folders=
@@ -111,7 +119,7 @@ while IFS= read -r line; do
     -*) rest=
       for g in $groups; do [ "$g" = "\${line#-}" ] || rest="$rest $g"; done
       groups=$rest ;;
-    /* | _*) folders="$folders
+    /* | _* | [?]*) folders="$folders
 $line" ;;
   esac
 done
@@ -120,6 +128,10 @@ clean() {
     case $f in
       /*) rmdir -- "$f" && rmdir -- "\${f%/*}" ;;
       _*) rmdir -- "\${f#_}" ;;
+      [?]*) f=\${f#?}
+        [ -e "$f" ] || [ -L "$f" ] || continue
+        [ ! -d "$f" ] || ls -A -- "$f" | grep -qv '^held-by-libero-' || continue
+        [ "$(cd -P -- "\${f%/*}" && pwd -P)" = "\${f%/*}" ] && mv -- "$f" "$f.replaced-$$" ;;
     esac
   done
 } 2>/dev/null

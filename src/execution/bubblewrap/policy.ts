@@ -10,6 +10,7 @@ import type { Placeholders } from './placeholders.ts'
 import { privateFoldersRoot } from './private-folder.ts'
 import { gitFoldersOf, isInside, type Protection, protectionOf, watchedIn } from './protected-paths.ts'
 import { asideOf } from './restore.ts'
+import { type UnwantedFiles, watchUnwanted } from './unwanted-files.ts'
 
 export interface SandboxPolicyOptions {
   /** Real paths, like all paths here. */
@@ -61,7 +62,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   const repositories = roots.map(gitFolders)
   /** A link may change later; what was hidden once stays hidden. */
   const everHidden = new Set<string>()
-  const repairs = createRepairs()
+  const isOurs = (path: string): boolean => placeholders.has(path) || hasPlaceholderMark(path)
+  const repairs = createRepairs((paths) => watchUnwanted({ roots: roots.filter(isFolder), paths, isKept: isOurs }))
   /** The repositories found before the last command. */
   let git: readonly string[] = []
   let ofRoots: readonly string[] = []
@@ -88,7 +90,6 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
 
   /** Must not fail: otherwise a command could cause a failure to prevent all repairs. */
   function unmounted(): Unmounted {
-    const isOurs = (path: string): boolean => placeholders.has(path) || hasPlaceholderMark(path)
     const each = roots.filter(isFolder).map((root) => {
       const free = [...roots, ...named]
       const unwanted = watchedIn(root, git).filter((path) => !free.includes(path) && !isOurs(path))
@@ -216,7 +217,7 @@ interface Repairs {
 /** Counts all handles of this process, because they may share folders. */
 let running = 0
 
-function createRepairs(): Repairs {
+function createRepairs(watchAll: (paths: readonly string[]) => UnwantedFiles): Repairs {
   /** Recorded only while no command runs: a command could write a config that names files of the user. */
   const watched = new Set<string>()
   const ofUser = new Set<string>()
@@ -224,6 +225,9 @@ function createRepairs(): Repairs {
   /** Created by commands and not removed yet. */
   const suspects = new Set<string>()
   let isNew = true
+  /** While commands of this handle run. */
+  let ownRunning = 0
+  let unwantedFiles: UnwantedFiles | undefined
 
   function record({ unwanted, links: present, misplacedLinks }: Unmounted): void {
     for (const path of suspects)
@@ -243,10 +247,18 @@ function createRepairs(): Repairs {
       if (isNew || running === 0) record(now)
       isNew = false
       running++
+      ownRunning++
+      unwantedFiles ??= watchAll([...watched].filter((path) => !ofUser.has(path) && !links.has(path) && !isThere(path)))
     },
 
     end({ unwanted, misplacedLinks }) {
       running = Math.max(0, running - 1)
+      ownRunning = Math.max(0, ownRunning - 1)
+      const moved = new Map(unwantedFiles?.moved)
+      if (ownRunning === 0) {
+        unwantedFiles?.end()
+        unwantedFiles = undefined
+      }
       const isGone = (path: string): boolean => !ofUser.has(path) && !links.has(path) && isThere(path)
       const made = unwanted.filter((path) => watched.has(path) && isGone(path))
       const misplaced = misplacedLinks.filter((path) => isGone(path) && !made.includes(path))
@@ -256,9 +268,12 @@ function createRepairs(): Repairs {
         [...made, ...changed.map(([path]) => path).filter(isThere)].map((path) => [path, asideOf(path)]),
       )
       const paths = [...made, ...misplaced, ...changed.map(([path]) => path)]
-      if (paths.length === 0) return undefined
+      if (paths.length + moved.size === 0) return undefined
       for (const path of paths) suspects.add(path)
-      const kept = (path: string): string => (aside.has(path) ? `; what was put there is in ${aside.get(path)}` : '')
+      const kept = (path: string): string => {
+        const to = aside.get(path) ?? moved.get(path)
+        return to === undefined ? '' : `; what was put there is in ${to}`
+      }
       return {
         script: [
           ...misplaced.map((path) => `rm -f -- ${shellQuote(path)}`),
@@ -266,7 +281,7 @@ function createRepairs(): Repairs {
           ...changed.map(([path, target]) => `ln -s -- ${shellQuote(target)} ${shellQuote(path)}`),
         ].join('\n'),
         notes: [
-          ...[...made, ...misplaced].map(
+          ...[...new Set([...made, ...moved.keys(), ...misplaced])].map(
             (path) => `${path} was created and taken away again: it is protected${kept(path)}`,
           ),
           ...changed.map(
