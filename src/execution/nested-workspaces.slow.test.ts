@@ -28,6 +28,27 @@ describe.skipIf(unavailable)(`a workspace in another one${skipped}`, () => {
     },
   )
 
+  test.each([
+    ['read-only', readOnly],
+    ['workspace-write', workspaceWrite],
+  ])('one that changes with a link again and again is never shown as what that leads to, in %s', async (_, how) => {
+    const { inner, outer, outside } = await nested()
+    const flips = outer.run(flipping('pkg', '../outside'), workspaceWrite)
+    const shown = await whileRuns(flips, () => inner.run('cat secret.txt; echo x >new', how))
+    expect(shown).not.toContain('canary')
+    expect(readdirSync(outside)).toEqual(['secret.txt'])
+  })
+
+  test('a path that was judged is not left by a link that takes its place while the sandbox is built', async () => {
+    const { outer, top } = await nested()
+    write(top, { 'share/data/secret.txt': 'plain' })
+    const share = { ...workspaceWrite, writes: [join(top, 'share')] }
+    const flips = outer.run(`cd ${top}/share; ${flipping('data', '../outside')}`, share)
+    const reads = { ...readOnly, reads: [join(top, 'share/data')] }
+    const shown = await whileRuns(flips, () => outer.run(`cat ${top}/share/data/secret.txt`, reads))
+    expect(shown).not.toContain('canary')
+  })
+
   test('one that leads to the root folder does not count as a workspace that has no sandbox', async () => {
     const { inner, outer } = await nested()
     await outer.run('mv pkg old; ln -s / pkg', workspaceWrite)
@@ -53,7 +74,25 @@ async function nested() {
   write(top, { 'work/pkg/secret.txt': 'plain', 'outside/secret.txt': 'canary' })
   mkdirSync(join(top, 'work/other'))
   const [outer, inner] = [await spawned(join(top, 'work')), await spawned(join(top, 'work/pkg'))]
-  return { outer, inner, outside: join(top, 'outside') }
+  return { outer, inner, top, outside: join(top, 'outside') }
+}
+
+/** A line by which a folder and a link change places for some seconds. */
+function flipping(folder: string, target: string): string {
+  return `ln -s ${target} l; end=$((SECONDS+3)); while [ $SECONDS -lt $end ]; do mv -T ${folder} x && mv -T l ${folder} && mv -T ${folder} l && mv -T x ${folder}; done`
+}
+
+/** All that commands showed, which are run one after the other as long as something runs. */
+async function whileRuns(running: Promise<unknown>, run: () => Promise<{ stdout: string }>): Promise<string> {
+  let isOver = false
+  void running.finally(() => void (isOver = true))
+  let shown = ''
+  while (!isOver)
+    shown += await run().then(
+      ({ stdout }) => stdout,
+      () => '',
+    )
+  return shown
 }
 
 async function spawned(cwd: string) {

@@ -76,6 +76,13 @@ export function copiedPaths(layout: MountedPaths): string[] {
   return mountsOf(layout).flatMap(({ path, isCopied }) => (isCopied ? [path] : []))
 }
 
+/** The paths whose mounts are to be held: the roots, and what a command of another sandbox may be able to replace. */
+export function heldPaths(layout: MountedPaths): string[] {
+  return mountsOf(layout).flatMap(({ path, how, mayMove, from = path }) =>
+    mayMove && (how === 'read' || how === 'write') && from === path ? [path] : [],
+  )
+}
+
 /** The paths that a sandbox keeps from commands, as long as what is there is not replaced. */
 interface Covers {
   /** They cannot be read. */
@@ -117,6 +124,8 @@ export interface Mount {
   readonly how: 'write' | 'read' | 'temporary' | 'memory' | 'link' | 'no file' | 'no folder' | 'never'
   /** The file that is read there, or the target of the link. Default: the same path. */
   readonly from?: string
+  /** A command of another sandbox may be able to replace it: it is looked at whether the mount is of what was meant. */
+  readonly mayMove?: true
   /** A small file of the system. The sandbox has a copy in memory, which is made several times faster than a mount. */
   readonly isCopied?: boolean
 }
@@ -127,7 +136,7 @@ function mountsOf(layout: MountedPaths): Mount[] {
   const outer: Mount[] = [
     ...base,
     ...temporaryAt.map((path) => ({ path, how: 'temporary' }) as const),
-    ...roots.map((path) => ({ path, how: protection ? 'write' : 'read' }) as const),
+    ...roots.map((path) => ({ path, how: protection ? 'write' : 'read', mayMove: true }) as const),
   ]
   const places = new Map(outer.map((mount) => [mount.path, mount]))
   // What lies in a folder that is empty inside, such as the home folder in a root, would be shown by a mount.

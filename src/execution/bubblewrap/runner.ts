@@ -6,8 +6,9 @@ import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { processIds, send } from '../../platform/leftover-processes.ts'
 import { isAlive, thisProcess } from '../../platform/process-identity.ts'
 import { runCommand, type StartedCommand } from '../commands/run-command.ts'
-import { bubblewrapArgs, copiedPaths, type Mount, type SandboxLayout } from './args.ts'
+import { bubblewrapArgs, copiedPaths, heldPaths, type Mount, type SandboxLayout } from './args.ts'
 import { type Bubblewrap, setupProblem } from './check.ts'
+import { type HeldMounts, holdMounts, notInPlace } from './held-mounts.ts'
 import type { PrivateFolder } from './private-folder.ts'
 import { isInside } from './protected-paths.ts'
 import { acceptFrom, fds, openGate, outerCommand, type Report, readReport, socketAt } from './script.ts'
@@ -34,9 +35,18 @@ export interface SandboxedProgram {
 
 /** Builds a sandbox, runs a program in it to its end, and removes it with all its processes. */
 export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
-  const { bubblewrap, folder, mark, onConnection, kill, isCovered, options } = what
+  const layout = withoutMadeLinks(what.layout, what.folder.temporary)
+  const held = holdMounts(heldPaths(layout))
+  try {
+    return await runHeld({ ...what, layout }, held)
+  } finally {
+    held.end()
+  }
+}
+
+async function runHeld(what: SandboxedProgram, held: HeldMounts): Promise<{ result: ExecResult; report: Report }> {
+  const { bubblewrap, folder, layout, mark, onConnection, kill, isCovered, options } = what
   const { temporary, nothing } = folder
-  const layout = withoutMadeLinks(what.layout, temporary)
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
   const [status, report] = [openNew(folder.file('status')), openNew(folder.file('report'))]
   const further: number[] = [
@@ -53,10 +63,16 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
   let started: StartedCommand | undefined
   let left: ReturnType<typeof textFrom> | undefined
   let killed: number | undefined
+  let problem: Error | undefined
   const killAll = (): void => {
     killed ??= firstInside(textOf(status), started?.pid)
     if (killed !== undefined) send(killed, 'SIGKILL') // the system then kills all others inside
     if (started) send(-started.pid, 'SIGKILL')
+  }
+  const isInPlace = (): boolean => {
+    problem = notInPlace(held, firstInside(textOf(status), started?.pid))
+    if (problem) killAll()
+    return !problem
   }
   try {
     const result = await runCommand({
@@ -75,11 +91,12 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
         left = textFrom(socketAt(child, fds.left))
         kill.addEventListener('abort', killAll)
         if (kill.aborted) killAll()
-        openGate(child, isCovered)
+        openGate(child, async () => (await isCovered()) && isInPlace())
         if (onConnection) closePort = acceptFrom(child, onConnection)
       },
     })
     if (killed !== undefined) await gone(killed)
+    if (problem) throw problem
     const told = readReport(textOf(status), textOf(report), (await left?.text()) ?? '')
     if (!told.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
     return { result, report: told }
@@ -133,7 +150,7 @@ async function gone(pid: number): Promise<void> {
   for (let n = 0; n < mostWaits && isAlive(identity); n++) await sleep(betweenMs)
 }
 
-function firstInside(status: string, bubblewrap: number | undefined): number | undefined {
+export function firstInside(status: string, bubblewrap: number | undefined): number | undefined {
   const [, child] = /"child-pid": (\d+)/.exec(status) ?? []
   // Its pid may belong to another process by now.
   return child && bubblewrap !== undefined && parentOf(Number(child)) === bubblewrap ? Number(child) : undefined

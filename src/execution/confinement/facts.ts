@@ -117,11 +117,11 @@ export function createFactFinder(options: PlaceOptions): FactFinder {
         seen: [
           ...seen,
           // A command of another workspace may write there, and put a link in the place of one.
-          ...tools.filter(({ path, how }) => how === 'link' || isRealPath(path)),
+          ...tools.filter(({ path, how }) => how === 'link' || isRealPath(path)).map(mayMove),
           ...further,
-          ...[...open, ...outside, ...judged].map((one): Mount => ({ path: one, how: 'read' })),
+          ...[...open, ...outside, ...judged].map((one) => mayMove({ path: one, how: 'read' })),
           ...open.flatMap(cacheMounts),
-          ...own.mounts,
+          ...own.mounts.map(mayMove),
         ],
         secrets: [
           ...known,
@@ -141,6 +141,8 @@ export function createFactFinder(options: PlaceOptions): FactFinder {
     writable: () => [...workspace, ...repositories().flatMap(({ git }) => git ?? [])],
   }
 }
+
+const mayMove = (mount: Mount): Mount => ({ ...mount, mayMove: true })
 
 /** What does not change as long as `PATH` and the folders of the projects stay. */
 interface SystemFacts {

@@ -3,10 +3,11 @@ import { Socket } from 'node:net'
 import { type ExecOptions, type ExecResult, shellQuote } from '../../core/execution.ts'
 import { send } from '../../platform/leftover-processes.ts'
 import { onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
-import { bubblewrapArgs, copiedPaths, type SandboxLayout } from '../bubblewrap/args.ts'
+import { bubblewrapArgs, copiedPaths, heldPaths, type SandboxLayout } from '../bubblewrap/args.ts'
 import { type Bubblewrap, setupProblem } from '../bubblewrap/check.ts'
+import { type HeldMounts, holdMounts, notInPlace } from '../bubblewrap/held-mounts.ts'
 import type { PrivateFolder } from '../bubblewrap/private-folder.ts'
-import { askToEnd, openAll, openNew, openText, tailOf, textFrom, textOf } from '../bubblewrap/runner.ts'
+import { askToEnd, firstInside, openAll, openNew, openText, tailOf, textFrom, textOf } from '../bubblewrap/runner.ts'
 import {
   awaitClosedReport,
   closeOthers,
@@ -44,6 +45,16 @@ export interface ShellOptions {
 
 /** Starts to build a sandbox. It does not keep this process running before it gets its command. */
 export async function startSandboxShell(options: ShellOptions): Promise<SandboxShell> {
+  const held = holdMounts(heldPaths(options.layout))
+  try {
+    return await startHeld(options, held)
+  } catch (error) {
+    held.end()
+    throw error
+  }
+}
+
+async function startHeld(options: ShellOptions, held: HeldMounts): Promise<SandboxShell> {
   const { bubblewrap, folder, layout, limits, entrance } = options
   const { temporary, nothing } = folder
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
@@ -85,9 +96,22 @@ export async function startSandboxShell(options: ShellOptions): Promise<SandboxS
     }),
   )
 
+  let problem: Error | undefined
+  /** Resolves when the mounts are made, and it was looked at what they are of; also if the sandbox ends before. */
+  const looked = new Promise<void>((resolve) => {
+    control.once('close', resolve)
+    control.once('data', () => {
+      if (state !== 'over') problem = notInPlace(held, firstInside(textOf(status), child.pid))
+      if (problem) send(-child.pid, 'SIGKILL')
+      held.end()
+      resolve()
+    })
+  })
+
   function finish(): void {
     if (state === 'over') return
     state = 'over'
+    held.end()
     for (const stream of streams) stream.destroy()
     close(status, report)
   }
@@ -108,7 +132,8 @@ export async function startSandboxShell(options: ShellOptions): Promise<SandboxS
       state = 'running'
       child.ref()
       for (const stream of streams) if (stream instanceof Socket) stream.ref()
-      control.end(requestLine(command, options))
+      const request = requestLine(command, options)
+      void looked.then(() => !problem && control.end(request))
       if (options.input === undefined) child.stdin.destroy()
       const over = new AbortController()
       const errors = tailOf(options.onOutput)
@@ -124,6 +149,7 @@ export async function startSandboxShell(options: ShellOptions): Promise<SandboxS
           async () => [], // all that it left running dies with the sandbox
         )
         const told = readReport(textOf(status), textOf(report), await left.text())
+        if (problem) throw problem
         if (!told.isBuilt && result.exitCode !== null) throw notBuilt(errors?.text() ?? result.stderr)
         return { result, report: told }
       } finally {
@@ -152,6 +178,7 @@ ${bash ? closeOthers([fds.channel]) : 'exec 3>&- 4>&- 5>&-'}
 ulimit -c 0
 ${awaitClosedReport}
 unset n f
+echo >&${fds.channel}
 IFS= read -r ${requestName} <&${fds.channel} || exit 125
 exec ${fds.channel}<&-
 ${newlineName}='
