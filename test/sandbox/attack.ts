@@ -49,7 +49,7 @@ export type KnownLeak =
   | 'reads a hard link'
   | 'writes a hard link'
   | 'file that is run later'
-  | 'new nested repository'
+  | 'new repository in node_modules'
   | 'secret in the workspace'
   | 'token in the git config'
 

@@ -36,8 +36,8 @@ function nameIn(file: string): string {
   return text.replace(/[\r\n]+$/, '')
 }
 
-/** The system goes back over a link from where it leads to, and not from where it lies. */
-function pathFrom(folder: string, path: string): string {
+/** A path as the system finds it: it goes back over a link from where it leads to, and not from where it lies. */
+export function pathFrom(folder: string, path: string): string {
   let at = path.startsWith('/') ? '/' : realPathOf(folder)
   for (const name of path.split('/')) {
     if (name === '..') at = dirname(at)

@@ -7,7 +7,14 @@ import { fileError } from '../files/confined-path.ts'
 import type { Bubblewrap } from './check.ts'
 import { runCovered } from './covered.ts'
 import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
-import { type ClosedView, type Repair, type SandboxPolicyOptions, sandboxPolicy } from './policy.ts'
+import { type Disarming, disarming, noteOn } from './new-repositories.ts'
+import {
+  type ClosedView,
+  type KnownRepositories,
+  type Repair,
+  type SandboxPolicyOptions,
+  sandboxPolicy,
+} from './policy.ts'
 import { createPrivateFolder } from './private-folder.ts'
 import { createProcessCgroup } from './process-cgroup.ts'
 import type { Restoration } from './restore.ts'
@@ -66,6 +73,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     readonly hostNetwork?: boolean
     readonly env: Variables
     readonly view?: ClosedView | undefined
+    readonly known?: KnownRepositories | undefined
   }
 
   /** One for the same hosts, so that what was sent is counted over all commands. */
@@ -79,8 +87,8 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
 
   /** Runs a program in a sandbox built for the present state of the files. */
   async function inSandbox(program: Program, access: SandboxAccess) {
-    const { writes, bare = false, hostNetwork = false, env, view } = access
-    const files = await policy.files({ writes, bare, view })
+    const { writes, bare = false, hostNetwork = false, env, view, known } = access
+    const files = await policy.files({ writes, bare, view, known })
     program.options.signal?.throwIfAborted()
     const held = await placeholders.hold(files.protection?.missing ?? [])
     const protection = files.protection && { ...files.protection, missing: held.paths }
@@ -117,15 +125,17 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       ...(proxy && { onConnection: (socket: Socket) => proxy.serve(socket, (reason) => notes.push(reason)) }),
       options: { ...rest, signal },
     }
-    if (writes) await policy.begin(scope)
+    const known = writes ? await policy.begin(scope) : undefined
     const { result, report, ...covered } = await inSandbox(program, {
       writes,
       hostNetwork: network === true,
       env,
       view: scope,
-    }).finally(async () => void (writes && notes.push(...(await repair(scope)))))
+      known,
+    }).finally(async () => {
+      if (known) notes.push(...(await repair(scope)), ...(await disarm(known, scope)))
+    })
     notes.push(...covered.notes, ...(await restore(covered.restorations, scope)))
-    if (writes) notes.push(...(await policy.newRepositories(scope)))
     if (report.hadNoFolder) throw noFolder(cwd)
     if (report.problem !== '')
       throw new Error(`The command was not started, the sandbox could not be made ready: ${report.problem}`)
@@ -145,6 +155,19 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     const notes: string[] = []
     for (const { note, ...needed } of each) notes.push(...(await undo({ ...needed, notes: [note] }, view)))
     return notes
+  }
+
+  /** Takes programs out of repositories that a command made: `git status` in a folder above would run them too. */
+  async function disarm(known: KnownRepositories, view: ClosedView | undefined): Promise<string[]> {
+    const { made, notes } = await policy.newRepositories(known)
+    if (made.length === 0) return [...notes]
+    const each = made.map(disarming)
+    for (const script of scriptsOf(each)) {
+      const access = { writes: true, bare: true, env: environment(options, []), view }
+      await inSandbox(ownProgram(script), access).catch(() => {}) // what is left is told
+    }
+    const left = new Set((await policy.newRepositories(known)).made.map(({ path }) => path))
+    return [...each.map((one) => noteOn(one, { isDone: !left.has(one.repository.path) })), ...notes]
   }
 
   async function undo(
@@ -194,6 +217,19 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     },
   }
 }
+
+/** Few, and none longer than an argument of a program may be. */
+function scriptsOf(each: readonly Disarming[]): string[] {
+  const scripts: string[] = []
+  for (const { script } of each) {
+    const last = scripts.at(-1)
+    if (last !== undefined && last.length + script.length < longestScript) scripts.push(`${scripts.pop()}\n${script}`)
+    else scripts.push(script)
+  }
+  return scripts
+}
+
+const longestScript = 60_000
 
 function ownProgram(script: string, options: Pick<ExecOptions, 'signal' | 'input'> = {}) {
   const program = ['/bin/sh', '-c', `${awaitGate}; exec ${stderr}>&-\n${script}`]

@@ -1,11 +1,13 @@
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { messageOf } from '../../core/errors.ts'
 import { shellQuote } from '../../core/execution.ts'
 import { hasPlaceholderMark, isEmptyFolder } from '../files/placeholder-folders.ts'
 import type { HiddenPath, Mount, SandboxLayout } from './args.ts'
 import { gitFolders, tooMuch } from './git.ts'
-import { programsNamedBy } from './git-programs.ts'
 import { hiddenPaths } from './hidden-paths.ts'
+import { createLinkedRepositories } from './linked-repositories.ts'
+import { keptInGit, type NewRepository, newRepositories } from './new-repositories.ts'
 import type { Placeholders } from './placeholders.ts'
 import { privateFoldersRoot } from './private-folder.ts'
 import { gitFoldersOf, isInside, type Protection, protectionOf, watchedIn } from './protected-paths.ts'
@@ -44,15 +46,33 @@ interface SandboxPolicy {
     readonly writes: boolean
     readonly bare?: boolean
     readonly view?: ClosedView | undefined
+    /** What `begin` found, if it was called. */
+    readonly known?: KnownRepositories | undefined
   }): Promise<Files>
   /** Must be called before each command. */
-  begin(view?: ClosedView): Promise<void>
+  begin(view?: ClosedView): Promise<KnownRepositories>
   /** Must be called after each command: how to undo changes of protected files; `undefined` if there are none. */
   repair(): Repair | undefined
-  /** What to say of repositories that the last command made and in which git would run programs: those are protected from now on. */
-  newRepositories(view?: ClosedView): Promise<string[]>
+  /** After a command, the repositories that it made or changed and in which git would run programs: those are protected from now on. */
+  newRepositories(known: KnownRepositories): Promise<FoundRepositories>
   /** Whether a path in a root is protected from being written. */
   isProtected(path: string): boolean
+}
+
+/** What was known of repositories when a command began, and so was protected while it ran. */
+export interface KnownRepositories {
+  readonly repositories: readonly string[]
+  readonly kept: ReadonlySet<string>
+  /** Those whose index could not be read whole. */
+  readonly unread: ReadonlySet<string>
+  /** Whether they were searched at every depth. */
+  readonly isDeep: boolean
+}
+
+interface FoundRepositories {
+  readonly made: readonly NewRepository[]
+  /** What to say of repositories that could not be looked at. */
+  readonly notes: readonly string[]
 }
 
 export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
@@ -66,12 +86,20 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   const repairs = createRepairs((paths) => watchUnwanted({ roots: roots.filter(isFolder), paths, isKept: isOurs }))
   /** The repositories found before the last command. */
   let git: readonly string[] = []
-  let ofRoots: readonly string[] = []
+  const linked = createLinkedRepositories()
   const nested = async (deepest?: number): Promise<string[]> =>
     (await Promise.all(repositories.map((one) => one.find(deepest)))).flat()
-  const presentGit = async (view: ClosedView | undefined): Promise<string[]> => [
-    ...new Set([...(await nested()), ...(view?.repositories ?? [])]),
-  ]
+  /** With those that others list, which may lie deeper, or in folders that are not searched. */
+  const withLinked = (found: readonly string[]) => {
+    const { found: links, unread } = linked.find([...new Set([...found, ...roots.flatMap(gitFoldersOf)])])
+    return { all: [...new Set([...found, ...links.keys()])], links, unread }
+  }
+  /** At every depth where that is possible and what was there before is known at every depth too. */
+  const searchGit = async (view: ClosedView | undefined) => {
+    const deep = view && (await nested(Number.POSITIVE_INFINITY).catch(() => undefined))
+    const found = deep ?? (await nested())
+    return { ...withLinked([...new Set([...found, ...(view?.repositories ?? [])])]), isDeep: deep !== undefined }
+  }
   const isPlaceholder = (path: string): boolean =>
     !roots.includes(path) && (placeholders.has(path) || isEmptyFolder(path))
 
@@ -128,8 +156,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   hiddenNow() // before any command can change a link
 
   return {
-    async files({ writes, bare = false, view }) {
-      if (writes && !bare) git = await presentGit(view)
+    async files({ writes, bare = false, view, known }) {
+      if (writes && !bare && !known) git = (await searchGit(view)).all
       const { there, missing } = hiddenNow(view)
       const present = rootCheck.present()
       const how = bare ? nothingProtected : writes && bounded(protection(git, missing, present))
@@ -138,25 +166,30 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     },
 
     async begin(view) {
-      git = await presentGit(view)
-      ofRoots = roots.flatMap(gitFoldersOf)
+      const { all, unread, isDeep } = await searchGit(view)
+      git = all
       repairs.begin(unmounted())
+      const repositories = [...all, ...roots.flatMap(gitFoldersOf)]
+      return { repositories, kept: keptInGit(repositories), unread: new Set(unread), isDeep }
     },
 
     repair: () => repairs.end(unmounted()),
 
-    async newRepositories(view) {
-      // If there are too many folders nothing is told; the next command checks those that must be protected.
-      const inside = await nested(view && Number.POSITIVE_INFINITY).catch(() => [])
-      const known = new Set([...git, ...ofRoots])
-      const made = [...inside, ...roots.flatMap(gitFoldersOf)].filter((path) => !known.has(path))
-      return made.flatMap((path) => {
-        const programs = programsNamedBy(path)
-        if (programs.length === 0) return []
-        return [
-          `${path} is new, and git would run programs there (${programs.slice(0, mostNamed).join(', ')}): look at it before git is used there`,
-        ]
+    async newRepositories(known) {
+      const notes: string[] = []
+      // The next command checks those that must be protected.
+      const inside = await nested(known.isDeep ? Number.POSITIVE_INFINITY : undefined).catch((error) => {
+        notes.push(
+          `new repositories were not searched: ${messageOf(error)}. Until then, use git only in those you know`,
+        )
+        return []
       })
+      const { all, links, unread } = withLinked([...known.repositories, ...inside])
+      for (const path of unread)
+        if (!known.unread.has(path)) notes.push(`the index of ${path} cannot be read whole: ${otherRepositories}`)
+      // First those that others list, as that is to be told.
+      const present = [...new Set([...links.keys(), ...all, ...roots.flatMap(gitFoldersOf)])]
+      return { made: newRepositories(present, { roots, kept: known.kept, links }), notes }
     },
 
     isProtected(path) {
@@ -166,7 +199,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   }
 }
 
-const mostNamed = 5
+const otherRepositories =
+  'look for new repositories in it before git is used there, as git status also looks into those'
 /** Each is a mount and a watch, and bubblewrap takes 9,000 arguments. */
 const mostProtected = 1000
 

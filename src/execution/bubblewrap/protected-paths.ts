@@ -71,7 +71,7 @@ export const watchedNames: readonly string[] = [
   ...['simple-git-hooks.js', '.simple-git-hooks.js', 'simple-git-hooks.cjs', '.simple-git-hooks.cjs'],
 ]
 /** Git fails if these are folders. */
-const watchedInGit = ['commondir', 'config.worktree']
+export const watchedInGit: readonly string[] = ['commondir', 'config.worktree']
 
 interface ProtectionOptions {
   /** Paths that are not protected, because they are roots themselves. */

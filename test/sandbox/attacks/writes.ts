@@ -306,7 +306,13 @@ export const protectedPaths: AttackClass = {
       line: 'git init -q n && git -C n config core.fsmonitor @WORK/payload.sh',
       later: 'git -C n status',
       leak: 'later',
-      known: 'new nested repository',
+    },
+    {
+      name: 'new repository among installed packages',
+      line: 'git init -q node_modules/n && git -C node_modules/n config core.fsmonitor @WORK/payload.sh',
+      later: 'git -C node_modules/n status',
+      leak: 'later',
+      known: 'new repository in node_modules',
     },
   ],
 }

@@ -1,0 +1,96 @@
+import { basename, dirname, join } from 'node:path'
+import { shellQuote } from '../../core/execution.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { realPathOf } from '../files/confined-path.ts'
+import { gitPlaceAt } from './git-folder.ts'
+import { type ProgramSource, programSources } from './git-programs.ts'
+import { isInside, protectedInGit, watchedInGit } from './protected-paths.ts'
+import { asideOf } from './restore.ts'
+
+/** A repository that a command made or changed while nothing protected it, and in which git would run programs. */
+export interface NewRepository {
+  readonly path: string
+  readonly sources: readonly ProgramSource[]
+  /** The repository whose index lists it: `git status` there runs git here. */
+  readonly listedBy: string | undefined
+}
+
+/** What was protected while a command ran, because it belongs to these `.git` paths and bare repositories. */
+export function keptInGit(repositories: readonly string[]): ReadonlySet<string> {
+  return new Set(
+    repositories.flatMap((path) => {
+      const { own, common } = gitPlaceAt(realPathOf(path))
+      return [
+        ...protectedInGit.map((name) => join(common, name)),
+        ...[own, common].flatMap((folder) => watchedInGit.map((name) => join(folder, name))),
+      ]
+    }),
+  )
+}
+
+/** Those in which git would run programs by what could be written while `kept` was protected. */
+export function newRepositories(
+  repositories: readonly string[],
+  { roots, kept, links }: { roots: readonly string[]; kept: ReadonlySet<string>; links: ReadonlyMap<string, string> },
+): NewRepository[] {
+  const known = new Set<string>()
+  const mayBeChanged = (path: string): boolean =>
+    !known.has(path) && roots.some((root) => isInside(root, path)) && !isKept(path, kept)
+  return repositories.flatMap((path) => {
+    const sources = programSources(path, mayBeChanged)
+    for (const source of sources) known.add(source.path)
+    return sources.length > 0 ? [{ path, sources, listedBy: links.get(path) }] : []
+  })
+}
+
+function isKept(path: string, kept: ReadonlySet<string>): boolean {
+  for (let at = path; at !== dirname(at); at = dirname(at)) if (kept.has(at)) return true
+  return false
+}
+
+/** How to take the programs out of a new repository. What it had is kept beside, because a person may have made it. */
+export interface Disarming {
+  readonly repository: NewRepository
+  /** Must be run in the sandbox, where links cannot lead outside. */
+  readonly script: string
+  /** Where things are then. */
+  readonly aside: readonly string[]
+}
+
+export function disarming(repository: NewRepository): Disarming {
+  const moves = repository.sources.map(({ path, rest }) => ({ path, rest, to: asideOf(path) }))
+  const script = moves.map(({ path, rest, to }) => {
+    const [from, target] = [path, to].map(shellQuote)
+    const write = rest === undefined ? '' : ` && printf %s ${shellQuote(restOf(rest))} > ${from}`
+    return `chmod u+wx -- ${shellQuote(dirname(path))}; mv -- ${from} ${target}${write}`
+  })
+  return { repository, script: script.join('\n'), aside: moves.map(({ to }) => to) }
+}
+
+/** A script of some length is no argument of a program. Without a config git would take a placeholder for one, and fail. */
+const restOf = (rest: string): string =>
+  rest === '' || rest.length > longestRest ? '[core]\n\trepositoryformatversion = 0\n' : rest
+const longestRest = 40_000
+
+/** What to say of it, in one line whatever its names. */
+export function noteOn(one: Disarming, how: { readonly isDone: boolean }): string {
+  return visibleName(wordsOn(one, how))
+}
+
+function wordsOn({ repository, aside }: Disarming, how: { readonly isDone: boolean }): string {
+  const { path, sources, listedBy } = repository
+  const names = sources.flatMap((source) => source.names)
+  const further = names.length > mostNamed ? `, and ${names.length - mostNamed} more` : ''
+  const where = listedBy === undefined ? 'there' : `there or in ${dirname(listedBy)} (its index lists it)`
+  const found = `${path} is new, and git would run programs there (${names.slice(0, mostNamed).join(', ')}${further})`
+  if (!how.isDone) return `${found}, which could not be changed: look at it before git is used ${where}`
+  const [hooks, configs] = [aside.filter(isOfHooks), aside.filter((one) => !isOfHooks(one))]
+  const kept = [
+    ...(configs.length > 0 ? [`these settings were taken out, and all of them are in ${configs.join(', ')}`] : []),
+    ...(hooks.length > 0 ? [`its hooks are now in ${hooks.join(', ')}`] : []),
+  ]
+  return `${found}: ${kept.join('; ')}. Look at them before you put them back: git used ${where} runs them then`
+}
+
+const isOfHooks = (path: string): boolean => basename(path).startsWith('hooks.')
+const mostNamed = 5
