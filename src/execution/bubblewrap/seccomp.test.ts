@@ -44,6 +44,32 @@ describe.each(Object.entries(numbers))('the filter for system calls on %s', (arc
     for (const family of [0, 1, 3, 17, 31, 38, 40, 44]) expect(ask(calls.socket, family, 1)).toBe('error 1')
   })
 
+  test('allows no protocol for which the kernel would load a module', () => {
+    for (const family of [2, 10])
+      for (const [type, protocol] of [
+        [1, 0],
+        [0x80801, 6],
+        [2, 17],
+        [2, 1],
+        [1, 262],
+        [3, 58],
+      ] as const)
+        expect(ask(calls.socket, family, type, protocol)).toBe(allowed)
+    for (const [type, protocol] of [
+      [1, 132],
+      [5, 0],
+      [6, 33],
+      [6, 0],
+      [2, 115],
+      [2, 136],
+      [1, 256],
+      [10, 0],
+    ] as const)
+      expect(`${type} ${protocol} ${ask(calls.socket, 2, type, protocol)}`).toBe(`${type} ${protocol} error 93`)
+    for (const protocol of [0, 15]) expect(ask(calls.socket, 16, 3, protocol)).toBe(allowed)
+    for (const protocol of [2, 4, 6, 9, 10, 11, 12, 16, 21]) expect(ask(calls.socket, 16, 3, protocol)).toBe('error 93')
+  })
+
   test('allows pairs of sockets, but none that can be pointed elsewhere', () => {
     expect(ask(calls.socketpair, 1, 1)).toBe(allowed)
     expect(ask(calls.socketpair, 1, 0x80001)).toBe(allowed)

@@ -16,7 +16,12 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
     ...(arch === 'x64' ? [jump(atLeast, x32, 0, 1), answer(fail(ENOSYS))] : []),
     ...when(calls.socket, [
       load(offsets.first),
-      ...allowedFamilies.flatMap((family) => when(family, [answer(allow)])),
+      ...internetFamilies.flatMap((family) => when(family, internetSocket)),
+      ...when(netlink, [
+        load(offsets.third),
+        ...unlessOneOf(netlinkProtocols, [answer(fail(EPROTONOSUPPORT))]),
+        answer(allow),
+      ]),
       answer(fail(EPERM)),
     ]),
     // A datagram socket of a pair can be connected to any other socket; the kernel allows such pairs for other types too.
@@ -113,14 +118,21 @@ const machines: Readonly<Record<string, { audit: number; calls: Calls }>> = {
 
 /** The offset of the lower half of an argument, counted from 0, in the data of a filter. */
 const argument = (index: number): number => 16 + 8 * index
-const offsets = { call: 0, arch: 4, first: argument(0), second: argument(1) }
+const offsets = { call: 0, arch: 4, first: argument(0), second: argument(1), third: argument(2) }
 /** The first number of the x32 interface. */
 const x32 = 0x40000000
-/** IPv4, IPv6, netlink: all are confined to the network namespace. */
-const allowedFamilies = [2, 10, 16]
+/** IPv4 and IPv6: they are confined to the network namespace, and so is netlink. */
+const internetFamilies = [2, 10]
+const netlink = 16
 const unix = 1
 /** All but SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const typeMask = ~0x80800 >>> 0
+/** SOCK_STREAM, SOCK_DGRAM, SOCK_RAW. For a type or a protocol that it does not know the kernel loads a module that knows it. */
+const internetTypes = [1, 2, 3]
+/** The usual one, ICMP, TCP, UDP, ICMPv6, MPTCP */
+const internetProtocols = [0, 1, 6, 17, 58, 262]
+/** NETLINK_ROUTE and NETLINK_KOBJECT_UEVENT, which libraries open to list interfaces and devices. */
+const netlinkProtocols = [0, 15]
 /** SOCK_STREAM, SOCK_SEQPACKET */
 const connectedTypes = [1, 5]
 const newUserNamespace = 0x10000000
@@ -130,6 +142,7 @@ const createsFile = 0o100 | 0o20000000
 
 const EPERM = 1
 const ENOSYS = 38
+const EPROTONOSUPPORT = 93
 const allow = 0x7fff0000
 const killProcess = 0x80000000
 const fail = (errno: number): number => 0x00050000 | errno
@@ -146,6 +159,11 @@ function unless(value: number, then: readonly Buffer[]): Buffer[] {
   return [jump(equals, value, then.length, 0), ...then]
 }
 
+function unlessOneOf(values: readonly number[], then: readonly Buffer[]): Buffer[] {
+  const jumps = values.map((value, i) => jump(equals, value, values.length - 1 - i + then.length, 0))
+  return [...jumps, ...then]
+}
+
 const load = (offset: number): Buffer => instruction(0x20, 0, 0, offset)
 const mask = (bits: number): Buffer => instruction(0x54, 0, 0, bits)
 const answer = (verdict: number): Buffer => instruction(0x06, 0, 0, verdict)
@@ -159,3 +177,11 @@ function instruction(code: number, yes: number, no: number, value: number): Buff
   bytes.writeUInt32LE(value >>> 0, 4)
   return bytes
 }
+
+const internetSocket: readonly Buffer[] = [
+  ...[load(offsets.second), mask(typeMask)],
+  ...unlessOneOf(internetTypes, [answer(fail(EPROTONOSUPPORT))]),
+  load(offsets.third),
+  ...unlessOneOf(internetProtocols, [answer(fail(EPROTONOSUPPORT))]),
+  answer(allow),
+]

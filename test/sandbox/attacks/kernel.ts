@@ -180,6 +180,16 @@ open("handle", "wb").write(handle.raw)`),
       needs: ['python3'],
     },
     {
+      name: 'sockets of this machine by the kernel',
+      line: python('import socket; socket.socket(16, 3, 4); print("@SECRET")'),
+      needs: ['python3'],
+    },
+    {
+      name: 'rarely used protocol',
+      line: python('import socket; socket.socket(2, 2, 136); print("@SECRET")'),
+      needs: ['python3'],
+    },
+    {
       name: 'socket of a hypervisor',
       line: python('import socket; socket.socket(40, 1); print("@SECRET")'),
       needs: ['python3'],
