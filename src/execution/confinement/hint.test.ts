@@ -22,7 +22,6 @@ function facts(profile: string, changed: Partial<Confinement> = {}): HintFacts {
     confinement,
     ...{ cwd: '/home/me/app', home: '/home/me', workspace: ['/home/me/app'], seen: ['/usr', '/bin', '/opt'] },
     isProtected: (path) => protectsName('/home/me/app', path),
-    isListening: (port) => port === 34567,
   }
 }
 
@@ -70,14 +69,20 @@ test.each([
   expect(hintOf('cat /home/me/x', output, 'read-only')).toBe(`[sandbox: read-only] ${hint}`)
 })
 
-test('a host that the command could connect to, and a port at which nothing listens, get no hint', () => {
+test('a host that the command could connect to gets no hint', () => {
   const output = 'curl: (6) Could not resolve host: a.example'
   expect(hintOf('curl a.example', output, 'workspace-write', { hosts: ['a.example'] })).toBe(undefined)
   expect(hintOf('curl a.example', output, 'workspace-write', { hosts: 'any' })).toBe(undefined)
   expect(hintOf('curl a.example', output, 'workspace-write', { hosts: ['b.example'] })).toBe(
     '[sandbox: workspace-write] a.example cannot be reached: only b.example can',
   )
-  expect(hintOf('x', 'connect ECONNREFUSED 127.0.0.1:3000', 'read-only')).toBe(undefined)
+})
+
+test('the hint about a server of this machine does not tell whether there is one', () => {
+  const hint = (port: number) => hintOf('x', `connect ECONNREFUSED 127.0.0.1:${port}`, 'read-only')
+  expect(hint(3000)).toContain('a server at port 3000 of this machine, if there is one, cannot be reached')
+  expect(hint(34567)).toBe(hint(3000)?.replace('3000', '34567'))
+  expect(hintOf('x', 'connect ECONNREFUSED 127.0.0.1:3000', 'workspace-write', { hosts: 'any' })).toBe(undefined)
 })
 
 test('a path that was judged readable gets no hint when it is missing', () => {

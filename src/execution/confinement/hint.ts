@@ -20,8 +20,6 @@ export interface HintFacts {
   readonly seen: readonly string[]
   /** Whether a path of the workspace cannot be written. */
   readonly isProtected: (path: string) => boolean
-  /** Whether a program of this machine listens at a port. */
-  readonly isListening: (port: number) => boolean
 }
 
 /**
@@ -127,14 +125,15 @@ function isIn(folders: readonly string[], path: string): boolean {
   return folders.some((folder) => isInside(folder, path))
 }
 
-function stoppedHost({ command, output }: FailedCommand, { confinement, isListening }: HintFacts): string | undefined {
+function stoppedHost({ command, output }: FailedCommand, { confinement }: HintFacts): string | undefined {
   if (confinement.hosts === 'any') return undefined
   const found = unreachedHost(output.split('\n').slice(-mostLines).join('\n'), command)
   if (!found) return undefined
+  // Whether there is one is not looked up: the hint would tell the command which ports of this machine are open.
   if (found.isLocal)
-    return found.port !== undefined && isListening(found.port)
-      ? `the server at port ${found.port} of this machine cannot be reached: the sandbox has a network of its own`
-      : undefined
+    return found.port === undefined
+      ? undefined
+      : `a server at port ${found.port} of this machine, if there is one, cannot be reached: the sandbox has a network of its own`
   if (confinement.hosts.length === 0) return `${found.host} cannot be reached: there is no network`
   return confinement.hosts.includes(found.host)
     ? undefined

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Confinement, ExecOptions, ExecResult } from '../../core/execution.ts'
 import { protectsName } from '../bubblewrap/protected-paths.ts'
@@ -48,7 +47,6 @@ function factsOf({ cwd, roots, home, added = {} }: PlaceOptions): Omit<HintFacts
       ...repositories.flatMap(({ outside }) => outside),
     ]),
     isProtected: (path) => workspace.some((root) => protectsName(root, path)),
-    isListening,
   }
 }
 
@@ -57,24 +55,3 @@ function bothSpellings(paths: readonly string[]): string[] {
 }
 
 const mostKept = 8192
-
-/** Reads the table of the system: a try to connect would be noticed by the server. */
-function isListening(port: number): boolean {
-  const entry = `:${port.toString(16).toUpperCase().padStart(4, '0')} `
-  return ['/proc/net/tcp', '/proc/net/tcp6'].some((table) => {
-    try {
-      return readFileSync(table, 'latin1')
-        .split('\n')
-        .some(
-          (line) =>
-            / 0A /.test(line) &&
-            line
-              .split(/ [\dA-F]+:0000 /)[0]
-              ?.concat(' ')
-              .includes(entry),
-        )
-    } catch {
-      return false
-    }
-  })
-}
