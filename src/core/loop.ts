@@ -83,7 +83,7 @@ async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): 
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
-  // If the message for which the run would have gone on was withdrawn, the handlers are asked again, without it.
+  // If the run was to go on only because of a message, and that was withdrawn, the handlers are asked again, with `stop: true`.
   if (messages.length === 0 && notes.length === 0)
     return isModelDone && !stop && !next.stop ? prepareNextStep(run, { turnId, isModelDone }) : !next.stop
   // At the turn limit messages wait for the next run, and notes, which would be out of date by then, are dropped.

@@ -67,7 +67,7 @@ function executeUnwrapped(
 /** Logs the result of a call whose tool does not run: the gate blocked it or gave a result, or the model wrote an invalid call. */
 async function answerWithoutTool(run: Run, prepared: PreparedCall, verdict: GateVerdict): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
-  await closeCallsOfChildren(run, call.id)
+  await closeChildCallsIfStarted(run, call.id)
   if (verdict.block) {
     const reason = printable(verdict.reason) || 'this call is not allowed'
     return logErrorWithoutHooks(run, call, `Blocked: ${reason}`, 'blocked')
@@ -122,7 +122,7 @@ async function runTool(run: Run, prepared: RunnableCall, verdict: GateVerdict, t
     return answerFailure(run, prepared, error, timer, context)
   }
   context.close()
-  if (context.hasSuspendedChild || context.attempt > 1) await closeCallsAfterChildren(run, [call.id])
+  if (context.hasSuspendedChild || context.attempt > 1) await closeChildCalls(run, [call.id])
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
@@ -190,10 +190,20 @@ async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Pr
   return logErrorWithoutHooks(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
 }
 
+/** How a call ended whose tool did not return a result. */
+type Ending = 'suspended' | 'invalid' | 'timeout' | 'left' | 'cancelled' | 'error'
+
+function endingOf(run: Run, error: unknown, timer: CallTimer): Ending {
+  if (error instanceof Suspended) return 'suspended'
+  if (error instanceof InvalidInput) return 'invalid'
+  if (error instanceof TimeLimitError) return 'timeout'
+  if (isLeaving(run)) return 'left'
+  return timer.cancellation.isCancelled ? 'cancelled' : 'error'
+}
+
 /**
- * Turns an error into the result of the call: an error result for the model or, if the call was cancelled, a result that says so. A call
- * that was suspended stays open, and so does one that the next process may repeat, if this process leaves the run. `contextIfBegun` is
- * the context that the tool got, if the tool has begun.
+ * Turns an error into the result of the call. A suspended call stays open, and so does one that the next process may repeat, if this
+ * process leaves the run. `contextIfBegun` is the context that the tool got, if the tool has begun.
  */
 async function answerFailure(
   run: Run,
@@ -204,32 +214,35 @@ async function answerFailure(
 ): Promise<CallResult> {
   const { call, tool } = prepared
   const { replay = 'opaque' } = tool ?? {}
-  if (error instanceof Suspended) {
+  const ending = endingOf(run, error, timer)
+  if (ending === 'suspended') {
     // A session shows a suspended call only if its start is logged, and the start of a pure call usually is not. If it is logged already,
     // logging it twice is harmless: the key stays the same, and a higher number of attempts does not matter for a call without effects.
-    if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
-    return suspendedResult(error)
+    if (tool && replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
+    return suspendedResult(error as Suspended)
   }
-  const isInvalid = error instanceof InvalidInput
-  const isTimeout = error instanceof TimeLimitError
-  const isLeft = isLeaving(run) && !isInvalid && !isTimeout
-  if (isLeft && !(contextIfBegun && replay === 'opaque')) return leftOpen()
-  const isCancelled = !isLeft && (isTimeout || timer.cancellation.isCancelled)
-  if (!contextIfBegun) await closeCallsOfChildren(run, call.id)
+  const isRepeatable = !contextIfBegun || replay !== 'opaque'
+  if (ending === 'left' && isRepeatable) return leftOpen()
+  if (!contextIfBegun) await closeChildCallsIfStarted(run, call.id)
   else {
     const { attempt, hasStartedChildren, hasSuspendedChild } = contextIfBegun
-    // Those of a cancelled call are cancelled too, and close their own calls.
-    const mustCloseRunning = hasStartedChildren && !isCancelled
-    if (attempt > 1 || hasSuspendedChild || mustCloseRunning) await closeCallsAfterChildren(run, [call.id])
+    // When a call is cancelled, its running child agents are cancelled with it, and close their own calls.
+    const areRunningClosed = ending === 'cancelled' || ending === 'timeout'
+    if (attempt > 1 || hasSuspendedChild || (hasStartedChildren && !areRunningClosed))
+      await closeChildCalls(run, [call.id])
   }
-  if (isInvalid) return answerInvalid(run, prepared, error.message)
-  if (isTimeout) return answerError(run, prepared, error, 'timeout')
-  if (isLeft) {
-    const text = interruptedText(processLeftText, { replay }, contextIfBegun?.outputSoFar)
-    return logErrorWithoutHooks(run, call, text, 'unknown')
+  switch (ending) {
+    case 'invalid':
+      return answerInvalid(run, prepared, messageOf(error))
+    case 'left': {
+      const text = interruptedText(processLeftText, { replay }, contextIfBegun?.outputSoFar)
+      return logErrorWithoutHooks(run, call, text, 'unknown')
+    }
+    case 'cancelled':
+      return answerCancelled(run, prepared, timer, contextIfBegun)
+    default:
+      return answerError(run, prepared, error, ending)
   }
-  if (isCancelled) return answerCancelled(run, prepared, timer, contextIfBegun)
-  return answerError(run, prepared, error, 'error')
 }
 
 /** The result of a call that was stopped by the end of its run or by the failure of a call beside it. */
@@ -289,13 +302,10 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   }
 }
 
-/**
- * Closes the open calls of the child agents of these calls, as `closeCallsAfterChildren` does. For calls that may never have started:
- * those are skipped.
- */
-export function closeCallsOfChildren(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+/** `closeChildCalls` for those of the calls that have started: a call that never started has no child agents. */
+export function closeChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? closeCallsAfterChildren(run, started) : undefined
+  return started.length > 0 ? closeChildCalls(run, started) : undefined
 }
 
 /**
@@ -303,10 +313,7 @@ export function closeCallsOfChildren(run: Run, ...callIds: readonly string[]): P
  * gets its result if nothing else would do that. A child agent that ends, or is cancelled while it runs, closes its own calls. One that
  * was suspended or left does not, nor does one that only an earlier attempt of the call ran.
  */
-async function closeCallsAfterChildren(
-  { session, children, cancellation }: Run,
-  callIds: readonly string[],
-): Promise<void> {
+async function closeChildCalls({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns the child agents now
   const { closeCallsInChildSessions, isChildOf } = await import('./children.ts')
   // A child agent that was cancelled may still be writing to its session.

@@ -138,7 +138,7 @@ export class CallContext implements ToolContext {
       try {
         return await interact!(request, signal, { isDurable: session !== undefined })
       } catch (error) {
-        // A person who closes the question cancels the run: the host then throws an interaction error of the class `Cancellation`.
+        // If the person closes the question, the host throws an error whose field `class` is 'Cancellation'. That cancels the run.
         if (error instanceof Error && 'class' in error && error.class === 'Cancellation') cancellation.cancel(error)
         throw error
       }

@@ -57,7 +57,7 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   if (!context.block) normalizeEditDecisions(context, tool, callInfo)
   if (context.block) return context
   const { halt } = context
-  // The log freezes what it gets, and the request belongs to the handler.
+  // Copied, because the log freezes what it gets, and the request belongs to the handler.
   if (halt) await requestApproval(run, callInfo, tool && originOf(tool), { ...halt, request: copyJson(halt.request) })
   else run.tools.counts.add(call.name)
   return context
