@@ -2,7 +2,7 @@ import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync, re
 import { basename, dirname, join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { realPathOf } from '../files/confined-path.ts'
-import { type GitSetting, gitSettings } from './git.ts'
+import { type GitSetting, gitSettings, mostSettings } from './git.ts'
 import { gitPlaceAt, pathFrom } from './git-folder.ts'
 
 /** A config or a folder of hooks by which git would run programs, or read further settings. */
@@ -28,8 +28,9 @@ export function programSources(git: string, mayBeChanged: (path: string) => bool
 
 function configAt(path: string, isOwnTree: (value: string) => boolean): ProgramSource[] {
   const text = wholeText(path)
-  if (text === undefined) return [{ path, names: [`${basename(path)}, which cannot be read whole`], rest: '' }]
-  const settings = gitSettings(text)
+  const settings = text === undefined ? undefined : gitSettings(text)
+  if (!settings || settings.length >= mostSettings)
+    return [{ path, names: [`${basename(path)}, which cannot be read whole`], rest: '' }]
   const isRunning = ({ key, value }: GitSetting): boolean =>
     key === 'core.worktree' ? !isOwnTree(value) : runs(key, value)
   const names = settings.filter(isRunning).map(({ key }) => key)
@@ -72,7 +73,7 @@ function textOf({ key, value }: GitSetting): string {
 }
 
 const { O_RDONLY, O_NONBLOCK = 0 } = constants
-const mostBytes = 1024 * 1024
+const mostBytes = 256 * 1024
 
 /** Empty if git finds no file there; undefined if it may find more in it than this does. */
 function wholeText(path: string): string | undefined {

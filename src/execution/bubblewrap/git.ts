@@ -50,7 +50,11 @@ const nameStart = /\s*([A-Za-z][\w-]*)[ \t]*(=?)[ \t]*/y
 const restOfLine = /[^\n]*\n?/y
 const blank = /\s*(?:[#;][^\n]*\n?)?/y
 
-/** Parses a git config. Invalid lines are skipped. */
+/** Each setting has the name of its section in its key, so many of them in a section with a long name would fill the memory. */
+export const mostSettings = 20_000
+const longestSection = 500
+
+/** Parses a git config. Invalid lines are skipped, and so is what is beyond `mostSettings`. */
 export function gitSettings(text: string): GitSetting[] {
   const settings: GitSetting[] = []
   let section = ''
@@ -61,12 +65,13 @@ export function gitSettings(text: string): GitSetting[] {
     if (match) at = pattern.lastIndex
     return match
   }
-  while (at < text.length) {
+  while (at < text.length && settings.length < mostSettings) {
     const before = at
     take(blank)
     const head = take(sectionStart)
     const name = head ? undefined : take(nameStart)
-    if (head) section = `${head[1]?.toLowerCase()}${head[2] === undefined ? '' : `.${head[2]}`}`
+    if (head)
+      section = `${head[1]?.toLowerCase()}${head[2] === undefined ? '' : `.${head[2]}`}`.slice(0, longestSection)
     if (name) {
       const { value, end } = name[2] ? valueAt(text, at) : { value: '', end: at }
       settings.push({ key: `${section}.${name[1]?.toLowerCase()}`, value })

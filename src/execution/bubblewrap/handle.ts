@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
+import { messageOf } from '../../core/errors.ts'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { childEnv } from '../commands/child-env.ts'
 import { type CommandLimits, commandShell } from '../commands/command-shell.ts'
@@ -7,7 +8,7 @@ import { fileError } from '../files/confined-path.ts'
 import type { Bubblewrap } from './check.ts'
 import { runCovered } from './covered.ts'
 import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
-import { type Disarming, disarming, noteOn } from './new-repositories.ts'
+import { type Disarming, disarmings, noteOn } from './new-repositories.ts'
 import {
   type ClosedView,
   type KnownRepositories,
@@ -133,7 +134,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       view: scope,
       known,
     }).finally(async () => {
-      if (known) notes.push(...(await repair(scope)), ...(await disarm(known, scope)))
+      if (known) notes.push(...(await repair(scope)), ...(await disarm(known, scope).catch(notSearched)))
     })
     notes.push(...covered.notes, ...(await restore(covered.restorations, scope)))
     if (report.hadNoFolder) throw noFolder(cwd)
@@ -161,7 +162,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   async function disarm(known: KnownRepositories, view: ClosedView | undefined): Promise<string[]> {
     const { made, notes } = await policy.newRepositories(known)
     if (made.length === 0) return [...notes]
-    const each = made.map(disarming)
+    const each = disarmings(made)
     for (const script of scriptsOf(each)) {
       const access = { writes: true, bare: true, env: environment(options, []), view }
       await inSandbox(ownProgram(script), access).catch(() => {}) // what is left is told
@@ -217,6 +218,10 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     },
   }
 }
+
+const notSearched = (error: unknown): string[] => [
+  `new repositories could not be searched: ${messageOf(error)}. Look for them before git is used here`,
+]
 
 /** Few, and none longer than an argument of a program may be. */
 function scriptsOf(each: readonly Disarming[]): string[] {

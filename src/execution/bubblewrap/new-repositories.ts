@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { shellQuote } from '../../core/execution.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { realPathOf } from '../files/confined-path.ts'
@@ -29,19 +30,25 @@ export function keptInGit(repositories: readonly string[]): ReadonlySet<string> 
 }
 
 /** Those in which git would run programs by what could be written while `kept` was protected. */
-export function newRepositories(
+export async function newRepositories(
   repositories: readonly string[],
   { roots, kept, links }: { roots: readonly string[]; kept: ReadonlySet<string>; links: ReadonlyMap<string, string> },
-): NewRepository[] {
+): Promise<NewRepository[]> {
   const known = new Set<string>()
   const mayBeChanged = (path: string): boolean =>
     !known.has(path) && roots.some((root) => isInside(root, path)) && !isKept(path, kept)
-  return repositories.flatMap((path) => {
+  const found: NewRepository[] = []
+  for (const [n, path] of repositories.entries()) {
+    if (n % perTurn === perTurn - 1) await nextTurn()
     const sources = programSources(path, mayBeChanged)
     for (const source of sources) known.add(source.path)
-    return sources.length > 0 ? [{ path, sources, listedBy: links.get(path) }] : []
-  })
+    if (sources.length > 0) found.push({ path, sources, listedBy: links.get(path) })
+  }
+  return found
 }
+
+/** How many are looked at before other work gets its turn. */
+const perTurn = 32
 
 function isKept(path: string, kept: ReadonlySet<string>): boolean {
   for (let at = path; at !== dirname(at); at = dirname(at)) if (kept.has(at)) return true
@@ -57,20 +64,29 @@ export interface Disarming {
   readonly aside: readonly string[]
 }
 
-export function disarming(repository: NewRepository): Disarming {
+/** How to do it for all of them. For the first ones alone the other settings of a config are kept in place. */
+export function disarmings(repositories: readonly NewRepository[]): Disarming[] {
+  return repositories.map((one, n) => disarming(one, n < mostRests ? longestRest : 0))
+}
+
+function disarming(repository: NewRepository, mostRest: number): Disarming {
   const moves = repository.sources.map(({ path, rest }) => ({ path, rest, to: asideOf(path) }))
   const script = moves.map(({ path, rest, to }) => {
     const [from, target] = [path, to].map(shellQuote)
-    const write = rest === undefined ? '' : ` && printf %s ${shellQuote(restOf(rest))} > ${from}`
+    const write =
+      rest === undefined
+        ? ''
+        : ` && printf %s ${shellQuote(rest === '' || rest.length > mostRest ? plainConfig : rest)} > ${from}`
     return `chmod u+wx -- ${shellQuote(dirname(path))}; mv -- ${from} ${target}${write}`
   })
   return { repository, script: script.join('\n'), aside: moves.map(({ to }) => to) }
 }
 
-/** A script of some length is no argument of a program. Without a config git would take a placeholder for one, and fail. */
-const restOf = (rest: string): string =>
-  rest === '' || rest.length > longestRest ? '[core]\n\trepositoryformatversion = 0\n' : rest
+/** Without a config git would take a placeholder for one, and fail. */
+const plainConfig = '[core]\n\trepositoryformatversion = 0\n'
+/** A longer script is no argument of a program, and each costs the start of a sandbox. */
 const longestRest = 40_000
+const mostRests = 20
 
 /** What to say of it, in one line whatever its names. */
 export function noteOn(one: Disarming, how: { readonly isDone: boolean }): string {

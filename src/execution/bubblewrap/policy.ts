@@ -104,7 +104,9 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     !roots.includes(path) && (placeholders.has(path) || isEmptyFolder(path))
 
   function protection(git: readonly string[], missing: readonly string[], present: readonly string[]): Protection {
-    const terms = { free: [...roots, ...named], nested: git, placeholders }
+    // That of one root may name a folder in another one.
+    const others = present.length > 1 ? present.flatMap(gitFoldersOf) : []
+    const terms = { free: [...roots, ...named], nested: [...git, ...others], placeholders }
     const each = present.filter(isFolder).map((root) => protectionOf(root, terms))
     return {
       existing: each.flatMap(({ existing }) => existing),
@@ -189,7 +191,7 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
         if (!known.unread.has(path)) notes.push(`the index of ${path} cannot be read whole: ${otherRepositories}`)
       // First those that others list, as that is to be told.
       const present = [...new Set([...links.keys(), ...all, ...roots.flatMap(gitFoldersOf)])]
-      return { made: newRepositories(present, { roots, kept: known.kept, links }), notes }
+      return { made: await newRepositories(present, { roots, kept: known.kept, links }), notes }
     },
 
     isProtected(path) {

@@ -168,7 +168,7 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
 
 /** The watched paths, existing or not, in a root and its git folders. */
 export function watchedIn(root: string, nested: readonly string[]): string[] {
-  const git = [...gitFoldersOf(root), ...nested.filter((path) => isInside(root, path))]
+  const git = [...gitFoldersOf(root), ...nested]
   return [
     ...watchedNames.map((name) => join(root, name)),
     ...homeFilesIn(root).watched,
