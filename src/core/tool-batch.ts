@@ -67,7 +67,7 @@ function isConcurrencySafe({ cancellation }: Run, { tool, callInfo }: PreparedCa
   }
 }
 
-/** Refreshes the calls per tool that hooks see (`runToolCounts`) once per wave, and only if a hook can see them. */
+/** Refreshes the snapshot of the counts of calls that hooks see (`runToolCounts`) once per wave, and only if a hook can see it. */
 function refreshCounts({ hooks, tools }: Run): void {
   if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) tools.counts.refresh()
 }
@@ -173,7 +173,8 @@ function noStartReason(run: Run): NoStart | undefined {
 
 /** A failed call cancels the calls beside it: the timers of a wave share one cancellation. */
 function siblingFailure({ cancellation: { reason } }: CallTimer): NoStart | undefined {
-  return reason instanceof SiblingFailed ? new NoStart('cancelled', () => reason.message) : undefined
+  if (!(reason instanceof SiblingFailed)) return undefined
+  return new NoStart('cancelled', (transcript, callId) => abortedText(transcript, callId, reason.message))
 }
 
 /** Answers a call without running it. The call may have begun in an earlier run. */

@@ -169,7 +169,7 @@ async function extraFieldsFor(
   }
 }
 
-/** Tells the model that its input is invalid. An async schema finds that out only when the tool has begun. */
+/** Tells the model that its input is invalid. With an async schema, the call finds that out only when the tool has begun. */
 async function answerInvalid(run: Run, { call, callInfo }: PreparedCall, error: string): Promise<CallResult> {
   await run.hooks.tell('validation:reject', { ...callInfo, error })
   return logErrorWithoutHooks(run, call, `Validation error: ${error}`, 'invalid')
@@ -226,10 +226,10 @@ async function answerFailure(
   if (!contextIfBegun) await closeChildCallsIfStarted(run, call.id)
   else {
     const { attempt, hasStartedChildren, hasSuspendedChild } = contextIfBegun
-    // When a call is cancelled, its running child agents are cancelled with it, and close their own calls.
-    const areRunningClosed = ending === 'cancelled' || ending === 'timeout'
-    if (attempt > 1 || hasSuspendedChild || (hasStartedChildren && !areRunningClosed))
-      await closeChildCalls(run, [call.id])
+    // Child agents may still be running. If the call was cancelled, they were cancelled with it and close their own calls. If the
+    // process leaves the run, they leave their calls open. After an error they only have to end before the call gets its result.
+    const isCancelled = ending === 'cancelled' || ending === 'timeout'
+    if (attempt > 1 || hasSuspendedChild || (hasStartedChildren && !isCancelled)) await closeChildCalls(run, [call.id])
   }
   switch (ending) {
     case 'invalid':
@@ -254,8 +254,9 @@ function answerCancelled(
 ): MaybePromise<CallResult> {
   const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
   const why = hasSiblingFailed ? reason.message : runStoppedText
-  const textIfNotBegun = hasSiblingFailed ? why : didNotRunText(why)
-  const text = contextIfBegun ? interruptedText(why, tool ?? {}, contextIfBegun.outputSoFar) : textIfNotBegun
+  const { attempt = 1 } = run.log.transcript.lastStartOf(call.id) ?? {}
+  const hasBegun = contextIfBegun || attempt > 1 // in this attempt, or in an earlier one
+  const text = hasBegun ? interruptedText(why, tool ?? {}, contextIfBegun?.outputSoFar) : didNotRunText(why)
   return logErrorWithoutHooks(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
 }
 
@@ -309,9 +310,9 @@ export function closeChildCallsIfStarted(run: Run, ...callIds: readonly string[]
 }
 
 /**
- * Waits until the child agents of these calls have ended, then gives a result to each call that they left open. Needed before a call
- * gets its result if nothing else would do that. A child agent that ends, or is cancelled while it runs, closes its own calls. One that
- * was suspended or left does not, nor does one that only an earlier attempt of the call ran.
+ * Waits until the child agents of these calls have ended, then gives a result to each call that they left open. Needed before a call gets
+ * its own result, if a child agent of it was suspended or left, or was started by an earlier attempt and not continued by this one. Other
+ * child agents close their own calls.
  */
 async function closeChildCalls({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns the child agents now

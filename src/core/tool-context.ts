@@ -93,7 +93,7 @@ export class CallContext implements ToolContext {
   /** Created on first use, because most tools never read their signal. */
   get cancellation(): Cancellation {
     if (!this.#cancellation) {
-      this.#cancellation = new Cancellation(this.#run.cancellation)
+      this.#cancellation = new Cancellation(this.#isOver ? undefined : this.#run.cancellation)
       if (this.#cancelledWith) this.#cancellation.cancel(this.#cancelledWith.reason)
     }
     return this.#cancellation
@@ -242,11 +242,11 @@ export class CallContext implements ToolContext {
 
   #throwIfOver(): void {
     if (this.#isOver || this.cancellation.isCancelled)
-      throw new Error(`${this.#callInfo.name} is over and can start nothing any more`)
+      throw new Error(`This call of ${this.#callInfo.name} has ended and can start no more calls or child agents`)
   }
 }
 
-/** In characters: as much as the shell shows of a command's output. */
+/** The limit of `outputSoFar` in characters: as much as the shell shows of a command's output. */
 const maxOutputSoFar = 33_000
 
 function requireExecution<T>(part: T | undefined): T {

@@ -229,13 +229,13 @@ export function skippedResult(transcript: Transcript, callId: string): EntryBody
   return { type: 'call_result', callId, output: skippedText(transcript, callId), isError: true, outcome: 'skipped' }
 }
 
-/** The call may have begun, in this run or in an earlier one. */
+/** What the model reads for an open call that will not run any more. It says whether the call had begun. */
 export function abortedText(transcript: Transcript, callId: string, why = runStoppedText): string {
   const start = transcript.lastStartOf(callId)
   return start ? interruptedText(why, start) : didNotRunText(why)
 }
 
-/** The call may have begun in an earlier run. */
+/** The same for a call that was skipped because the user sent a message. */
 export function skippedText(transcript: Transcript, callId: string): string {
   const start = transcript.lastStartOf(callId)
   return start ? `${newMessageText} before this call ended.${effectsNote(start)}` : newMessageText

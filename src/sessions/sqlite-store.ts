@@ -126,7 +126,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const livenessIn = ({ connection, instance }: Opened): LeaseLiveness =>
     new LeaseLiveness(connection, instance, clock.now())
 
-  // Below, a large entry is a stub that names a blob; `withSpill` puts large entries into blobs and back.
+  // `withSpill` replaces large entries by stubs that name a blob, and back: the functions below only see stubs.
   return withSpill({
     async append(id, entries, fence, content) {
       const bodies = entries.map((entry) => JSON.stringify(entry))

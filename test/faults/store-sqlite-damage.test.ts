@@ -248,10 +248,10 @@ test('a file that is no database is left alone', async () => {
   expect(readFileSync(path, 'utf8')).toBe('Dear Ann, '.repeat(500))
 })
 
-test('a database of another program is left alone', async () => {
-  const path = at('other.db')
+test.each([0, 99])('a database of another program is left alone, if its version is %s too', async (version) => {
+  const path = at(`other-${version}.db`)
   const other = new DatabaseSync(path)
-  other.exec('CREATE TABLE birds (name TEXT)')
+  other.exec(`CREATE TABLE birds (name TEXT); PRAGMA user_version = ${version}`)
   other.close()
   const before = readFileSync(path)
   const store = createSqliteStore({ path })

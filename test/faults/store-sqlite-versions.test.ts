@@ -100,7 +100,7 @@ test('FD-22 what a newer version wrote can be read but not written', async () =>
 test('FD-22 where a newer version changed what we would read, it says so', async () => {
   const path = at('much-newer.db')
   const newer = new DatabaseSync(path)
-  newer.exec('CREATE TABLE log (x); PRAGMA user_version = 99')
+  newer.exec(`CREATE TABLE log (x); PRAGMA user_version = 99; PRAGMA application_id = ${applicationId}`)
   newer.close()
   const store = createSqliteStore({ path })
   await expect(store.read('s')).rejects.toMatchObject({ code: 'newer' })

@@ -202,7 +202,7 @@ describe('a failing shell', () => {
     bench.fail('1')
     await idle()
     held.resolve()
-    expect(await run).toEqual(['Tool error: exit 2', 'Cancelled: shell failed'])
+    expect(await run).toEqual(['Tool error: exit 2', 'Cancelled: shell failed before this call began; it did not run'])
     expect(bench.events).toEqual(['start 1', 'end 1'])
   })
 

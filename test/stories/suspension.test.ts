@@ -113,7 +113,7 @@ describe('what a tool leaves behind', () => {
     const agent = createAgent({ provider, tools: { leave } })
     const stats = await agent.run({ prompt: 'go' })
     expect([stats.text, stats.children.map((child) => child.status)]).toEqual(['fin', ['aborted']])
-    await expect(createLater!()).rejects.toThrow('leave is over')
+    await expect(createLater!()).rejects.toThrow('call of leave has ended')
   })
 
   test('two children of one call are two', async () => {

@@ -284,7 +284,7 @@ function parseOrEmpty(text: string): unknown {
   }
 }
 
-/** `input` excludes cached tokens, and so does `input_tokens` of this service. */
+/** `TurnUsage.input` excludes cached tokens, and so does `input_tokens` of this service. */
 function usageOf(usage: RawUsage): TurnUsage {
   const cacheRead = firstAmount(usage.cache_read_input_tokens)
   const cacheCreation = firstAmount(usage.cache_creation_input_tokens)

@@ -195,7 +195,7 @@ function writeResult(block: ToolResultBlock): object {
   return { ...result, content }
 }
 
-/** Adds a cache breakpoint to the last part that may have a breakpoint: not to thinking. */
+/** Adds a cache breakpoint to the last part that may have one. Thinking may not. */
 function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   const last = items.at(-1) as { json: { content: { type: string }[] }; blockIndexes: readonly number[] } | undefined
   if (!last) return items

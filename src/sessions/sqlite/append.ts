@@ -99,7 +99,7 @@ function checkFenceAndAdvance(database: SqlDatabase, rows: SessionRows, append: 
   const row = holder === id ? holderRow : rows.findOrCreate(id)
   const isNew = row.head === 0
   const summaryAtFork = isNew ? shareBase(database, rows, row, append) : undefined
-  // In the first append of a fork the heads differ rightly: the fence counts the shared entries, and the row has head 0.
+  // In the first append of a fork it is right that the heads differ: the fence counts the shared entries, and the row has head 0.
   if (row.head !== head && !summaryAtFork) {
     if (areStored(database, row, append)) return undefined // a retry of an append that had succeeded
     const { base } = fence

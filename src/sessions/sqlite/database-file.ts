@@ -35,8 +35,9 @@ function makeFolder(path: string): void {
     if (codeOf(error) === 'EEXIST') return
     if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
     makeFolder(dirname(path))
-    if (lstatSync(dirname(path), { throwIfNoEntry: false })) mkdirSync(path, 0o700)
-    else throw error
+    if (!lstatSync(dirname(path), { throwIfNoEntry: false })) throw error
+    mkdirSync(path, 0o700)
+    syncFolder(dirname(path))
   }
 }
 

@@ -73,7 +73,7 @@ function nextRows<Row extends ListedRow>(database: SqlDatabase, request: PageReq
 const valuesOf = (conditions: readonly Condition[]) => conditions.flatMap(({ values }) => values)
 const whereOf = (conditions: readonly Condition[]) => conditions.map(({ sql }) => sql).join(' AND ')
 
-/** The position in the order at which the rows begin. One condition, because SQLite uses only one as the start of its search. */
+/** Where the rows begin in the order, as a condition. It is one condition, because SQLite uses only one as the start of its search. */
 function startOf(query: ParsedQuery, after: Position | undefined): Condition {
   const { order, prefix = '', updatedBefore = Number.POSITIVE_INFINITY } = query
   const id = after && encodeText(after.id)
@@ -143,7 +143,7 @@ function sourcesOf(query: ParsedQuery, count: (source: ListSource) => number): r
   return sources[0]!.index === 'id' && least >= maxCount ? allSources(query) : sources
 }
 
-/** Conditions that more sessions than this fulfil count as equally frequent. */
+/** Sessions are counted up to this number only: conditions with more of them count as equally selective. */
 const maxCount = 300
 
 function allSources(query: ParsedQuery): ListSource[] {

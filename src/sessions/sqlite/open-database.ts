@@ -80,9 +80,9 @@ interface PreparedDatabase {
 }
 
 function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): PreparedDatabase {
+  refuseForeignDatabase(database, path)
   const version = versionOf(database)
   if (version > schemaVersion) return { readOnlyReason: newer(path, version), ended: [] }
-  refuseForeignDatabase(database, path)
   useJournal(database, path, journal)
   if (version < schemaVersion) bringUpToDate(database, path)
   const ended = uncleanlyEnded(new CachedStatements(database, path))
@@ -109,7 +109,7 @@ function useJournal(database: DatabaseSync, path: string, journal: 'WAL' | 'DELE
     database.exec('PRAGMA journal_size_limit = 67108864') // shrinks the WAL after a burst
     return
   }
-  throw storeError('unavailable', path, `SQLite cannot use the ${journal} journal there, but ${mode}`)
+  throw storeError('unavailable', path, `SQLite cannot use the journal mode ${journal} there; it uses ${mode}`)
 }
 
 function bringUpToDate(database: DatabaseSync, path: string): void {

@@ -34,7 +34,7 @@ export function storedSummaryOrPlaceholder(database: SqlDatabase, row: SessionRo
   }
 }
 
-/** With the time of the last entry, so that the session does not count as an old one. */
+/** Stands for a summary that cannot be computed. It has the time of the last entry, so that retention does not take the session for an old one. */
 function placeholderSummary(database: SqlDatabase, { key, head }: SessionRow): StoredSummary {
   const { at } = database.statement(lastTimeSql).get(entryKey(key, 0), entryKeysEnd(key)) ?? {}
   const time = Number(at ?? 0)

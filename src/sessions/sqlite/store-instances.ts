@@ -110,8 +110,9 @@ const instanceLeasesSql = `SELECT count(*) AS n FROM openers JOIN sessions ON se
   WHERE openers.process = ?`
 
 /**
- * The keys of store instances that ended without closing the database, if the file has not been checked since. A process in another
- * container, whose state cannot be seen, is included once: its leases stay, and if it is alive and crashes later, that is not noticed.
+ * The keys of store instances that ended without closing the database, if the file has not been checked since. The state of a process in
+ * another container cannot be seen: its instance is listed once, so that the file is checked, and keeps its leases. If the process lived
+ * and crashes later, the file is not checked again for it.
  */
 export function uncleanlyEnded(database: SqlDatabase): number[] {
   const rows = database.statement('SELECT key, process FROM openers WHERE is_checked = 0').all()
@@ -138,8 +139,8 @@ export function registerInstance(database: SqlDatabase, own: StoreInstance, ende
 }
 
 /**
- * Inserts the row of a store instance, unless it exists. A number of leases that a process in another container counted at the
- * supposed death of this instance is forgotten. Requires a transaction.
+ * Inserts the row of a store instance, unless it exists. A process in another container may have taken this instance for dead, and
+ * stored how many leases it had: that count is cleared. Requires a transaction.
  */
 export function insertInstance(database: SqlDatabase, { key, process }: StoreInstance): void {
   database.statement(insertInstanceSql).run(key, process)
