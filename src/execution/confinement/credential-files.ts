@@ -53,7 +53,7 @@ interface ToolchainSecrets {
  * The same in the folders of toolchains, which every command sees. They are large, and commands need their files: so only the
  * folders next to the top count, and private files of code and certificates do not.
  */
-export function createToolchainSearch({ mostFolders = 600, mostFound = 100 } = {}): FindToolchainSecrets {
+export function createToolchainSearch({ mostFolders = 400, mostFound = 100 } = {}): FindToolchainSecrets {
   const scan = createFolderScan()
 
   return async (folders, closed) => {
