@@ -11,12 +11,14 @@ export type Enclosure = readonly string[]
 let found: Promise<Enclosure | undefined> | undefined
 
 /** Undefined if this system builds none, found out by trying. What worked once counts for this process. */
-export function findEnclosure(): Promise<Enclosure | undefined> {
-  found ??= tryAll().then((enclosure) => {
-    if (!enclosure) found = undefined // the machine may have lacked resources
-    return enclosure
+export async function findEnclosure(): Promise<Enclosure | undefined> {
+  const trying = (found ??= tryAll())
+  const enclosure = await trying.catch((error) => {
+    found = undefined
+    throw error
   })
-  return found
+  if (!enclosure) found = undefined // it may be installed or permitted meanwhile
+  return enclosure
 }
 
 async function tryAll(): Promise<Enclosure | undefined> {
@@ -51,12 +53,18 @@ function systemFolders(): string[] {
   })
 }
 
-/** Whether the script in it starts, and sees no processes: a program of that name may confine nothing. */
+/**
+ * Whether a script in it starts, and sees no processes: a program of that name may confine nothing. Rejects if it could not be
+ * tried: a machine that lacks resources for a moment is not one without enclosures.
+ */
 function isClosed([program = '', ...args]: Enclosure): Promise<boolean> {
   const script = '[ ! -e /proc/self ] && [ ! -e /dev/shm ] && exit 7'
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const child = execFile(program, [...args, '--', '/bin/sh', '-c', script], { env: {}, timeout: 10_000 })
-    child.on('error', () => resolve(false))
-    child.on('close', (code) => resolve(code === 7))
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      if (code === null) reject(new Error(`${program} was ended by ${signal} when it was tried`))
+      else resolve(code === 7)
+    })
   })
 }

@@ -25,7 +25,8 @@ export async function stageFiles(git: GitRunner, { restore }: NamedPlan, owner: 
 
 /**
  * Applies a plan: each staged file is moved to its place in one step, so it is the old one or the new one at any time. What
- * was created or written meanwhile is left alone. Links above a path are checked just before; that can be raced.
+ * was created or written meanwhile is left alone. Links above a path are checked just before. A command that goes on can put one
+ * there after that: in an enclosure it is not followed, or leads nowhere (`enclosed-script.ts`); without one it is followed.
  */
 export async function moveFiles(git: GitRunner, plan: NamedPlan, { now, owner, mark }: MoveOptions): Promise<void> {
   const { restore, remove, makeFolders, keepFolders, dropFolders } = plan

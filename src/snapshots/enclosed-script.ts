@@ -50,9 +50,7 @@ fi
 private=${place} HOME=${place} TMPDIR=${place} GIT_CONFIG_NOSYSTEM=1
 export folder store private top prefix excludes tracked dir common HOME TMPDIR GIT_CONFIG_NOSYSTEM
 unset GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM XDG_CONFIG_HOME
-shell=/bin/sh
-[ -z "\${BASH:-}" ] || shell="$BASH --norc"
-exec "$@" --remount-ro / --chdir "$folder" -- $shell -c ${shellQuote(inside)}
+exec "$@" --remount-ro / --chdir "$folder" -- /bin/sh -c ${shellQuote(inside)}
 `
 
 /**

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { messageOf } from '../core/errors.ts'
 import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
 import { type Enclosure, findEnclosure } from '../platform/enclosure.ts'
 import { placeholderMark } from '../platform/placeholder-mark.ts'
@@ -67,7 +68,7 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
       if (execution.type === 'process') refuseWholeHome(folder ?? handle.cwd)
       const printed = { stdout: '', stderr: '' }
       // Elsewhere all commands run where these scripts run, and see and reach the same.
-      const enclosure = execution.type === 'process' ? await findEnclosure() : undefined
+      const enclosure = execution.type === 'process' ? await enclosureHere() : undefined
       const result = await execution.exec(handle, textOf(script, writes, enclosure), {
         ...(folder !== undefined && { cwd: folder }),
         input,
@@ -87,13 +88,24 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
       const unavailable = /^\/\/unavailable (.*)/m.exec(stdout)
       if (unavailable) throw new SnapshotsUnavailableError(unavailable[1]!.slice(0, 2000))
       if (result.exitCode !== 0)
-        throw new SnapshotsUnavailableError(`git failed: ${said || `exit code ${result.exitCode}`}`)
+        throw new SnapshotsUnavailableError(
+          said.startsWith('bwrap: ') ? notEnclosed(said) : `git failed: ${said || `exit code ${result.exitCode}`}`,
+        )
       if (stdout.length >= mostOutput)
         throw new SnapshotsUnavailableError('git printed too much; choose a smaller folder')
       return stdout
     },
   }
 }
+
+/** Without one, links could lead a script elsewhere. */
+const enclosureHere = (): Promise<Enclosure | undefined> =>
+  findEnclosure().catch((error) => {
+    throw new SnapshotsUnavailableError(notEnclosed(messageOf(error)))
+  })
+
+const notEnclosed = (why: string): string =>
+  `the sandbox in which files are kept and restored could not be built, and nothing was done: ${why}; try again, and see libero doctor`
 
 const mostOutput = 64 * 1024 * 1024
 

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { plainConfinement } from '../../test/sandbox/harness.ts'
+import { sampleOf } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { findEnclosure } from '../platform/enclosure.ts'
@@ -137,6 +138,47 @@ done`)
   },
 )
 
+attack('where the enclosure cannot be built any more, no script runs without it', async () => {
+  const scene = await openScene(true, { a: '1' })
+  scene.replace("'--unshare-net'", '--unshare-nothing')
+  scene.run('echo 2 >a')
+  expect(await scene.files.take({ owner: 'test' })).toEqual({
+    unavailable: expect.stringMatching(
+      /could not be built, and nothing was done: bwrap: .*unshare-nothing.*libero doctor/s,
+    ),
+  })
+})
+
+attack(
+  'in an enclosure the same files are ignored as outside, by rules of the repository and of the person',
+  async () => {
+    const scene = await openScene(true, { 'proj/a': '1' })
+    scene.outside({ 'my "rules"': '*.mine\n', 'more/rules': '*.more\n' })
+    const name = 'git config --global user.email a; git config --global user.name a'
+    scene.run(`${name}; git config --global core.excludesFile '~/my "rules"'
+cd proj; git init -q; printf '*.own\\n' >.gitignore; printf '*.info\\n' >.git/info/exclude; mkdir -p sub/deep
+for f in mine more own info kept; do for d in . sub sub/deep; do echo 1 >$d/x.$f; done; done
+echo 1 >tracked.own; git add -f tracked.own sub/x.own; git add .; git commit -qm 1; git worktree add -q ../tree
+git init -q ../above; cd ../above; git -c protocol.file.allow=always submodule --quiet add ../proj module; echo 1 >module/new.info`)
+    const settings = [
+      ':',
+      `git config --global --unset core.excludesFile; git config --global include.path '~/included'; git config -f ~/included core.excludesFile '~/more/rules'`,
+      `git config -f ~/included core.excludesFile '~/my "rules"'`,
+      `rm ~/.gitconfig; mkdir -p ~/.config/git; echo '*.kept' >~/.config/git/ignore`,
+      'mv proj/.git ../git; ln -s ../../git proj/.git',
+    ]
+    const folders = ['proj', 'proj/sub', 'proj/sub/deep', 'tree/sub', 'above', 'above/module']
+    for (const line of settings) {
+      scene.run(line)
+      for (const folder of sampleOf(folders, 1)) {
+        const [enclosed, plain] = await scene.both(folder)
+        expect([line, folder, enclosed]).toEqual([line, folder, plain])
+        expect(enclosed).toMatch(/^[0-9a-f]{40}$/)
+      }
+    }
+  },
+)
+
 /** A home folder with a workspace in it, and snapshots of that. */
 async function openScene(isEnclosed: boolean, files: Readonly<Record<string, string>>) {
   const home = mkdtempSync(join(tmpdir(), 'libero-links-'))
@@ -175,6 +217,18 @@ async function openScene(isEnclosed: boolean, files: Readonly<Record<string, str
       execution.exec(handle, line, { timeout: 30_000, confinement: plainConfinement('workspace-write', cwd) }),
     path: (name: string): string => join(cwd, name),
     outside: (texts: Readonly<Record<string, string>>): string[] => write(home, texts),
+    /** The trees of a folder in the workspace, with and without an enclosure. */
+    both: (folder: string): Promise<readonly string[]> =>
+      Promise.all(
+        [execution.type, undefined].map(async (type) => {
+          const of = { ...(type !== undefined && { type }), exec: execution.exec }
+          const files = createFileSnapshots({
+            ...{ execution: of, handle, folder: join(cwd, folder), store: join(home, `store-${type}`) },
+          })
+          const snapshot = await files.take({ owner: 'test' })
+          return 'unavailable' in snapshot ? snapshot.unavailable : snapshot.tree
+        }),
+      ),
     stage: (): string => readdirSync(cwd).find((name) => name.startsWith('.libero-rollback.'))!,
     store: (): string => join(home, 'store', readdirSync(join(home, 'store'))[0]!),
     /** The content of all objects. */
