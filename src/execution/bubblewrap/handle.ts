@@ -36,6 +36,8 @@ interface SandboxHandleOptions extends SandboxPolicyOptions {
 
 /** How one command differs from the others of its handle. */
 export interface CommandScope extends ClosedView {
+  /** Commands with the same one share a temporary folder; those without one share that of the handle's files. */
+  readonly apart?: string | undefined
   readonly writes: boolean
   readonly network: boolean | EgressProxyOptions
   /** The whole environment. */
@@ -74,6 +76,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     readonly hostNetwork?: boolean
     readonly env: Variables
     readonly view?: ClosedView | undefined
+    readonly apart?: string | undefined
     readonly known?: KnownRepositories | undefined
   }
 
@@ -88,7 +91,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
 
   /** Runs a program in a sandbox built for the present state of the files. */
   async function inSandbox(program: Program, access: SandboxAccess) {
-    const { writes, bare = false, hostNetwork = false, env, view, known } = access
+    const { writes, bare = false, hostNetwork = false, env, view, apart, known } = access
     const files = await policy.files({ writes, bare, view, known })
     program.options.signal?.throwIfAborted()
     const held = await placeholders.hold(files.protection?.missing ?? [])
@@ -97,7 +100,8 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     const marked = { ...env, LIBERO_COMMAND: mark }
     const layout = { ...files, ...(protection && { protection }), hostNetwork, env: marked }
     try {
-      return await runCovered({ ...program, bubblewrap, folder, layout, mark })
+      const own = apart === undefined ? folder : { ...folder, temporary: folder.temporaryFor(apart) }
+      return await runCovered({ ...program, bubblewrap, folder: own, layout, mark })
     } finally {
       held.release()
     }
@@ -132,6 +136,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       hostNetwork: network === true,
       env,
       view: scope,
+      apart: scope?.apart,
       known,
     }).finally(async () => {
       if (known) notes.push(...(await repair(scope)), ...(await disarm(known, scope).catch(notSearched)))

@@ -11,6 +11,8 @@ import { onProcessExit } from '../../platform/process-keeper.ts'
 export interface PrivateFolder {
   /** The `/tmp` of the sandbox. */
   readonly temporary: string
+  /** Another `/tmp`, for those that share nothing with others; the same for the same key. */
+  temporaryFor(key: string): string
   /** An empty file that cannot be read. */
   readonly nothing: string
   readonly seccomp: string
@@ -27,17 +29,25 @@ export function createPrivateFolder(seccomp: Uint8Array): PrivateFolder {
     nothing: join(folder, 'nothing'),
     seccomp: join(folder, 'seccomp'),
   }
-  mkdirSync(paths.temporary)
-  chmodSync(paths.temporary, 0o1777)
+  makeTemporary(paths.temporary)
   writeFileSync(paths.nothing, '', { mode: 0 })
   writeFileSync(paths.seccomp, seccomp, { mode: 0o400 })
   const cancelAtExit = onProcessExit(() => {
     tryToRemove(folder)
     removeEmptyRoot()
   })
+  const apart = new Map<string, string>()
   let n = 0
   return {
     ...paths,
+    temporaryFor(key) {
+      const known = apart.get(key)
+      if (known !== undefined) return known
+      const path = `${paths.temporary}-${apart.size + 1}`
+      makeTemporary(path)
+      apart.set(key, path)
+      return path
+    },
     file: (name) => join(folder, `${name}-${++n}`),
     async remove() {
       await removeFolder(folder)
@@ -45,6 +55,11 @@ export function createPrivateFolder(seccomp: Uint8Array): PrivateFolder {
       removeEmptyRoot()
     },
   }
+}
+
+function makeTemporary(path: string): void {
+  mkdirSync(path)
+  chmodSync(path, 0o1777)
 }
 
 /** The folder of all private folders of this user, hidden from commands. */

@@ -114,7 +114,8 @@ const ownFolders = ['/tmp', '/var/tmp', '/dev', '/proc']
 
 function notVisible(path: string, { confinement, workspace, seen, home }: HintFacts): string | undefined {
   if (isIn([...workspace, ...seen, ...confinement.reads, ...confinement.writes], path)) return undefined
-  if (isIn(['/tmp', '/var/tmp'], path)) return `${path} is not there: every command has a temporary folder of its own`
+  if (isIn(['/tmp', '/var/tmp'], path))
+    return `${path} is not there: commands share a temporary folder only if they write the workspace and may reach the same`
   if (isIn(['/dev', '/proc'], path)) return undefined
   if (isIn([home], path))
     return confinement.home === 'empty' ? `${path} is not visible: the home folder is empty` : undefined

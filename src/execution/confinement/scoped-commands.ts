@@ -25,7 +25,7 @@ export function createScopedCommands(
   const placeholders = createPlaceholders()
   const handles = new Map<string, SandboxHandle>()
 
-  /** One for the same writable folders, so that their commands share a temporary folder. */
+  /** One for the same writable folders. */
   function handleFor(writes: readonly string[]): SandboxHandle {
     const roots = [...new Set([...facts.writable(), ...writes])].filter((path) => existsSync(path))
     const key = JSON.stringify(roots)
@@ -80,5 +80,17 @@ export async function commandScope(
     ...places,
   })
   const network = hosts === 'any' || (hosts.length > 0 && { allow: hosts })
-  return { ...closedView(found), writes: profile === 'workspace-write', network, env: variables }
+  const writes = profile === 'workspace-write'
+  return { ...closedView(found), writes, network, env: variables, apart: apartFor(confinement) }
+}
+
+/**
+ * Commands share a temporary folder only if they reach the same: one could leave what another runs, such as compiled code in a
+ * cache, and so use what was allowed for that one alone.
+ */
+function apartFor({ profile, reads, writes, hosts, home }: Confinement): string | undefined {
+  const isPlain = reads.length === 0 && writes.length === 0 && hosts.length === 0 && home === 'empty'
+  if (isPlain && profile === 'workspace-write') return undefined
+  const sorted = (paths: readonly string[]): string[] => [...new Set(paths)].sort()
+  return JSON.stringify([profile, sorted(reads), sorted(writes), hosts === 'any' ? hosts : sorted(hosts), home])
 }
