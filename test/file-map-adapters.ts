@@ -50,3 +50,35 @@ export function dying(verbs: Omit<FileMapAdapter, 'list'>): { adapter: FileMapAd
     },
   }
 }
+
+/** An adapter of which one call can be held up: the next one of that verb and path, before it does anything. */
+export function gated(verbs: Omit<FileMapAdapter, 'list'>) {
+  let held: { readonly call: string; reach: () => void; readonly open: Promise<void> } | undefined
+  const pass = async (call: string): Promise<void> => {
+    if (held?.call !== call) return
+    const { reach, open } = held
+    held = undefined
+    reach()
+    await open
+  }
+  const adapter: FileMapAdapter = {
+    get: async (path) => {
+      await pass(`get ${path}`)
+      return verbs.get(path)
+    },
+    save: async (path, text) => {
+      await pass(`save ${path}`)
+      await verbs.save(path, text)
+    },
+    delete: async (path) => {
+      await pass(`delete ${path}`)
+      await verbs.delete(path)
+    },
+  }
+  const hold = (verb: 'get' | 'save' | 'delete', path: string): { reached: Promise<void>; release: () => void } => {
+    const [reached, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    held = { call: `${verb} ${path}`, reach: reached.resolve, open: open.promise }
+    return { reached: reached.promise, release: open.resolve }
+  }
+  return { adapter, hold }
+}

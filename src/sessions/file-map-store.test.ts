@@ -1,6 +1,7 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { dying, memoryAdapter, spied } from '../../test/file-map-adapters.ts'
-import { LeaseLostError, SessionBusyError, StoreError } from '../core/errors.ts'
+import { dying, gated, memoryAdapter, spied } from '../../test/file-map-adapters.ts'
+import { LeaseLostError, SessionBusyError, SessionNotFoundError, StoreError } from '../core/errors.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { entry, input, item, lease, write } from '../testing/store-contract-kit.ts'
 import { createFileMapStore } from './file-map-store.ts'
@@ -259,4 +260,138 @@ test('a blob that was damaged is an error that names the file', async () => {
     const corrupt = { name: 'StoreError', code: 'corrupt', message: expect.stringContaining(name) }
     await expect(store.blobs('s').get(name)).rejects.toMatchObject(corrupt)
   }
+})
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+/** After everything that waits for nothing else has happened. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 1))
+
+describe('a deletion and another call at the same time', () => {
+  /** The root p, its child p/m and its grandchild p/m/g. */
+  async function family() {
+    const { texts, ...verbs } = memoryAdapter()
+    const gate = gated(verbs)
+    const store = createFileMapStore(gate.adapter)
+    const epoch = await write(store, 'p', 1)
+    await store.append('p/m', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
+    await store.append('p/m/g', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p/m' })
+    return { texts, verbs, store, epoch, ...gate }
+  }
+
+  test('a message to a descendant is saved before its files are deleted, and leaves none', async () => {
+    const { texts, store, hold } = await family()
+    const { reached, release } = hold('save', 'p%2fm/meta.json')
+    const sent = store.send('p/m', item('k', 'hello'))
+    await reached
+    const deleted = store.delete('p')
+    await settled()
+    release()
+    await Promise.all([sent, deleted])
+    expect([...texts.keys()]).toEqual(['index.json'])
+  })
+
+  test('a message to a descendant that is being deleted finds no session', async () => {
+    const { texts, store, hold } = await family()
+    const { reached, release } = hold('delete', 'p/meta.json')
+    const deleted = store.delete('p')
+    await reached
+    const sent = store.send('p/m', item('k', 'hello'))
+    release()
+    await expect(sent).rejects.toThrow(SessionNotFoundError)
+    await deleted
+    expect([...texts.keys()]).toEqual(['index.json'])
+  })
+
+  test('an append to a grandchild is finished before its files are deleted with its parent', async () => {
+    const { texts, store, epoch, hold } = await family()
+    const { reached, release } = hold('save', 'p%2fm%2fg/meta.json')
+    const appended = store.append('p/m/g', [entry(2)], { epoch, head: 1, holder: 'p' })
+    await reached
+    const deleted = store.delete('p/m')
+    await settled()
+    release()
+    await Promise.all([appended, deleted])
+    expect([...texts.keys()].sort()).toEqual(['index.json', 'p/meta.json', 'p/turns.jsonl'])
+    expect((await store.list()).sessions).toMatchObject([{ id: 'p' }])
+  })
+
+  test('a descendant that was made anew meanwhile is listed', async () => {
+    const { store, epoch, hold } = await family()
+    const { reached, release } = hold('delete', 'p%2fm/meta.json')
+    const deleted = store.delete('p/m')
+    await reached
+    const appended = store.append('p/m/g', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
+    await settled()
+    release()
+    await Promise.all([appended, deleted])
+    expect((await store.list({ order: 'id' })).sessions).toMatchObject([{ id: 'p' }, { id: 'p/m/g' }])
+  })
+
+  for (const id of ['p', 'p/m'])
+    test(`a read of ${id} during its deletion is not told that its entries are corrupt`, async () => {
+      const { verbs } = await family()
+      const { adapter, hold } = gated(verbs)
+      const store = createFileMapStore(adapter)
+      const { reached, release } = hold('delete', `${id.replace('/', '%2f')}/meta.json`)
+      const deleted = store.delete('p')
+      await reached
+      const { signal } = new AbortController()
+      const read = Promise.all([store.read(id), all(store.watch(id, { signal, once: true }))])
+      await settled()
+      release()
+      expect(await read).toEqual([[], []])
+      await deleted
+    })
+
+  test('a read of a session whose deletion was cut off finishes that, and finds nothing', async () => {
+    const { texts, verbs } = await family()
+    const { adapter, dies } = dying(verbs)
+    const crashed = createFileMapStore(adapter)
+    await crashed.list()
+    dies(4) // index.json, the mark, turns.jsonl and meta.json of a descendant
+    await crashed.delete('p').catch(() => {})
+    texts.delete('p/turns.jsonl')
+    expect(await createFileMapStore({ ...verbs }).read('p')).toEqual([])
+  })
+})
+
+test('a watcher that ends leaves no listener behind', async () => {
+  const store = createFileMapStore(memoryAdapter())
+  await write(store, 's', 2)
+  const { signal } = new AbortController()
+  await all(store.watch('s', { signal, once: true }))
+  for await (const _ of store.watch('s', { signal })) break
+  await expect(all(store.watch('s', { signal, after: 3 }))).rejects.toThrow(SessionNotFoundError)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('FD-22 nothing of a session of a newer version is deleted, be it a blob or a descendant', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  const store = createFileMapStore({ ...verbs })
+  const epoch = await write(store, 'p', 1)
+  await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
+  const name = await store.blobs('p/c').put(Uint8Array.of(1))
+  const path = 'p%2fc/meta.json'
+  texts.set(path, JSON.stringify({ ...(JSON.parse(texts.get(path)!) as object), format: 3 }))
+  const again = createFileMapStore({ ...verbs })
+  await again.list()
+  const before = new Map(texts)
+  await expect(again.blobs('p/c').delete(name)).rejects.toMatchObject({ code: 'newer' })
+  await expect(again.delete('p')).rejects.toMatchObject({ code: 'newer' })
+  expect(texts).toEqual(before)
+})
+
+test('an adapter that fails to save may have saved, and the error says so', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  const fail = (): never => {
+    throw new Error('no connection')
+  }
+  const saving = write(createFileMapStore({ ...verbs, save: fail }), 's', 1)
+  await expect(saving).rejects.toThrow('no connection; the change may have been made all the same, try again')
+  await expect(createFileMapStore({ ...verbs, get: fail }).read('s')).rejects.toThrow(/no connection; try again$/)
 })

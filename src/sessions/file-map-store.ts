@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { headMoved, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
+import { headMoved, leaseLost, SessionNotFoundError, StoreError, sessionBusy } from '../core/errors.ts'
 import { failpoint, type LogEntry } from '../core/log.ts'
 import type { BlobStore, Fence, Lease, LeaseRequest, SessionStore, StoreChange } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
 import { adapterFiles, type FileMapAdapter, keyOf, textOf } from './file-map/adapter-files.ts'
 import { deleteBlob, getBlob, saveBlobs } from './file-map/blob-files.ts'
-import { OpenSessions } from './file-map/open-sessions.ts'
+import { FileMapSessions } from './file-map/file-map-sessions.ts'
 import type { CachedSession } from './file-map/session-files.ts'
 import { checkWritable, type SessionMeta } from './file-map/session-meta.ts'
 import { boundsOf } from './session-query.ts'
@@ -15,7 +15,7 @@ import { applyEntries, mailIn } from './stored-summary.ts'
 export type { FileMapAdapter } from './file-map/adapter-files.ts'
 
 interface Shared {
-  readonly sessions: OpenSessions
+  readonly sessions: FileMapSessions
   readonly watchers: Map<string, Set<() => void>>
 }
 
@@ -28,8 +28,8 @@ const familyLock = '\0family'
 /**
  * Sessions in anything that can get, save and delete texts by name: per session `turns.jsonl`, one entry per line, and
  * `meta.json`; for all of them `index.json` with their summaries. For one process only: leases and fences work between all
- * stores over the same adapter object, but changes of another process are not noticed, and overwritten. An append saves the
- * turns first and then the meta, whose `head` says how many turns are valid.
+ * stores over the same adapter object. It does not notice the changes of another process and overwrites them. An append saves
+ * the entries first, then `meta.json`. The `head` in `meta.json` says how many entries are valid.
  */
 export function createFileMapStore(
   adapter: FileMapAdapter,
@@ -60,8 +60,8 @@ export function createFileMapStore(
     const lease = leases.get(holder)
     if (lease?.epoch !== epoch) throw leaseLost(holder, lease?.owner ?? (await files.of(holder)).meta.owner)
     const session = await files.of(id)
-    const base = session.meta.head === 0 ? await originalOf(fence) : undefined
-    const present = base?.head ?? session.meta.head
+    const newBase = session.meta.head === 0 ? await newBaseOf(fence) : undefined
+    const present = newBase?.head ?? session.meta.head
     if (present !== head) {
       const stored = await files.entries(session, { from: head + 1, to: Math.min(present, head + entries.length) })
       if (entries.every((entry, i) => stored[i]?.id === entry.id)) return
@@ -69,12 +69,12 @@ export function createFileMapStore(
     }
     checkNumbers(id, entries, head)
     checkWritable(session.meta)
-    await index.whileOpen([id], () => write(session, entries, { ...fence, ...content, original: base }))
+    await index.whileMarkedStale([id], () => write(session, entries, { ...fence, ...content, newBase }))
     changed(session)
   }
 
-  /** The session that a fork is made of. */
-  async function originalOf({ base, head }: Fence): Promise<SessionMeta['base']> {
+  /** For the first append of a fork: the session that was forked. */
+  async function newBaseOf({ base, head }: Fence): Promise<SessionMeta['base']> {
     if (base === undefined) return undefined
     const { meta } = await existing(base)
     if (meta.head < head) throw new RangeError(`Session ${base} has ${meta.head} entries; a fork cannot share ${head}`)
@@ -84,39 +84,32 @@ export function createFileMapStore(
   async function write(
     session: CachedSession,
     entries: readonly LogEntry[],
-    {
-      head,
-      holder,
-      parent,
-      original,
-      originalEntries,
-      blobs,
-    }: Fence & AppendContent & { original: SessionMeta['base'] },
+    { head, holder, parent, newBase, originalEntries, blobs }: Fence & AppendContent & { newBase: SessionMeta['base'] },
   ): Promise<void> {
     const { id } = session.meta
-    const before = original
-      ? await files.storedSummaryOf(await files.of(original.id), original.head)
+    const before = newBase
+      ? await files.storedSummaryOf(await files.of(newBase.id), newBase.head)
       : await files.storedSummaryOf(session, session.meta.head)
     await saveBlobs(files, session, blobs)
     const added = textOf(entries)
     const size = blobs.reduce((sum, { bytes }) => sum + bytes.length, added.length)
-    const base = original ?? session.meta.base
+    const base = newBase ?? session.meta.base
     failpoint('filemap.append.beforeTurns', entries)
     const log = await files.saveEntries(session, added, base)
     failpoint('filemap.append.beforeMeta', entries)
-    const delivered = entries.flatMap((entry) => keyOf(entry) ?? [])
+    const acceptedKeys = entries.flatMap((entry) => keyOf(entry) ?? [])
     const { epoch, owner } = leases.get(id) ?? session.meta
     await files.change(session, {
       head: head + entries.length,
       record: applyEntries(before, originalEntries, size),
-      inbox: session.meta.inbox.filter(({ clientKey }) => !delivered.includes(clientKey)),
+      inbox: session.meta.inbox.filter(({ clientKey }) => !acceptedKeys.includes(clientKey)),
       base,
       ...(base && { isFork: true }),
       ...(parent !== undefined && { parent }),
       ...(holder === undefined && { epoch, owner }),
     })
     session.log = log
-    for (const key of delivered) log.keys?.add(key)
+    for (const key of acceptedKeys) log.acceptedKeys?.add(key)
   }
 
   async function lease(id: string, { owner, ttlMs, epoch, takeOver, create }: LeaseRequest): Promise<Lease> {
@@ -142,7 +135,22 @@ export function createFileMapStore(
   /** A session that was never written is gone with its lease, unless a message waits for it. */
   async function release({ meta }: CachedSession): Promise<void> {
     if (meta.head === 0 && meta.inbox.length === 0) await sessions.delete(meta.id)
-    else await sessions.closeIdle()
+    else await sessions.saveIdle()
+  }
+
+  /**
+   * Reads take no lock, so that they wait for no writer. One that meets a deletion finds some files gone. If a read finds damage,
+   * it is therefore made again under the lock, after the deletions that an earlier process began.
+   */
+  async function entriesOf(session: CachedSession, bounds: { from: number; to: number }): Promise<readonly LogEntry[]> {
+    try {
+      return await files.entries(session, bounds)
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === 'corrupt')) throw error
+      await sessions.ready().catch(() => {}) // the first error says more
+      const again = () => files.entries(session, { ...bounds, to: Math.min(bounds.to, session.meta.head) })
+      return withLocks([session.meta.id], again)
+    }
   }
 
   return withSpill({
@@ -156,7 +164,7 @@ export function createFileMapStore(
 
     async read(id, range = {}) {
       const session = await files.of(id)
-      return files.entries(session, boundsOf(range, session.meta.head))
+      return entriesOf(session, boundsOf(range, session.meta.head))
     },
 
     async find(id) {
@@ -183,8 +191,8 @@ export function createFileMapStore(
         const session = await existing(id)
         const { inbox } = session.meta
         if (inbox.some(({ clientKey }) => clientKey === item.clientKey)) return
-        if ((await files.keys(session)).has(item.clientKey)) return
-        await index.whileOpen([id], () => files.change(session, { inbox: [...inbox, item] }))
+        if ((await files.acceptedKeys(session)).has(item.clientKey)) return
+        await index.whileMarkedStale([id], () => files.change(session, { inbox: [...inbox, item] }))
         changed(session)
       }),
 
@@ -192,18 +200,22 @@ export function createFileMapStore(
       let shown: ReadonlySet<string> = new Set()
       let seen = after
       while (!signal.aborted) {
-        const next = changeOf(watchers, id, signal) // before reading, so that no change is missed
-        const session = await files.of(id)
-        const { head, inbox: waiting } = session.meta
-        if (!inboxOnly && seen > head) throw new SessionNotFoundError(id)
-        const inbox = waiting.filter(({ clientKey }) => !shown.has(clientKey))
-        const entries = inboxOnly ? [] : await files.entries(session, { from: seen + 1, to: head })
-        seen += entries.length
-        shown = new Set(waiting.map(({ clientKey }) => clientKey)) // a key that left the inbox never comes back
-        if (signal.aborted) return
-        if (entries.length > 0 || inbox.length > 0) yield { entries, inbox } satisfies StoreChange
-        else if (once) return
-        else await next
+        const next = nextChange(watchers, id, signal) // before reading, so that no change is missed
+        try {
+          const session = await files.of(id)
+          const { head, inbox: waiting } = session.meta
+          if (!inboxOnly && seen > head) throw new SessionNotFoundError(id)
+          const inbox = waiting.filter(({ clientKey }) => !shown.has(clientKey))
+          const entries = inboxOnly ? [] : await entriesOf(session, { from: seen + 1, to: head })
+          seen += entries.length
+          shown = new Set(waiting.map(({ clientKey }) => clientKey)) // a key that left the inbox never comes back
+          if (signal.aborted) return
+          if (entries.length > 0 || inbox.length > 0) yield { entries, inbox } satisfies StoreChange
+          else if (once) return
+          else await next.promise
+        } finally {
+          next.stopWaiting()
+        }
       }
     },
 
@@ -214,7 +226,7 @@ export function createFileMapStore(
         await withLocks([id], async () => {
           await sessions.ready()
           const session = await existing(id)
-          await index.whileOpen([id], () => saveBlobs(files, session, [{ name, bytes }]))
+          await index.whileMarkedStale([id], () => saveBlobs(files, session, [{ name, bytes }]))
         })
         return name
       },
@@ -228,7 +240,7 @@ export function createFileMapStore(
 function sharedOf(adapter: FileMapAdapter, clock: Clock): Shared {
   let shared = sharedBy.get(adapter)
   if (!shared) {
-    shared = { sessions: new OpenSessions(adapterFiles(adapter), clock), watchers: new Map() }
+    shared = { sessions: new FileMapSessions(adapterFiles(adapter), clock), watchers: new Map() }
     sharedBy.set(adapter, shared)
   }
   return shared
@@ -243,16 +255,21 @@ function checkNumbers(id: string, entries: readonly LogEntry[], head: number): v
   if (wrong) throw new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`)
 }
 
-function changeOf(watchers: Shared['watchers'], id: string, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const waiting = watchers.get(id) ?? new Set()
-    const done = (): void => {
-      waiting.delete(done)
-      if (waiting.size === 0) watchers.delete(id)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    watchers.set(id, waiting.add(done))
-    signal.addEventListener('abort', done)
-  })
+/** Resolves with the next change of a session, when `signal` aborts, or once nobody waits for it any more. */
+function nextChange(
+  watchers: Shared['watchers'],
+  id: string,
+  signal: AbortSignal,
+): { readonly promise: Promise<void>; stopWaiting(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const waiting = watchers.get(id) ?? new Set()
+  const stopWaiting = (): void => {
+    waiting.delete(stopWaiting)
+    if (waiting.size === 0 && watchers.get(id) === waiting) watchers.delete(id)
+    signal.removeEventListener('abort', stopWaiting)
+    resolve()
+  }
+  watchers.set(id, waiting.add(stopWaiting))
+  signal.addEventListener('abort', stopWaiting)
+  return { promise, stopWaiting }
 }

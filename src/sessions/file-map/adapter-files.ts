@@ -29,17 +29,19 @@ export function adapterFiles(adapter: FileMapAdapter): AdapterFiles {
   }
 }
 
-async function named<T>(verb: string, path: string, work: () => Promise<T>): Promise<T> {
+async function named<T>(verb: keyof AdapterFiles, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new StoreError(
-      'unavailable',
-      `The adapter failed to ${verb} "${path}": ${messageOf(cause)}; what was stored before is unchanged, try again`,
-      { cause },
-    )
+    const next = nextStep[verb]
+    throw new StoreError('unavailable', `The adapter failed to ${verb} "${path}": ${messageOf(cause)}; ${next}`, {
+      cause,
+    })
   }
 }
+
+const mayBeChanged = 'the change may have been made all the same, try again'
+const nextStep = { get: 'try again', list: 'try again', save: mayBeChanged, delete: mayBeChanged } as const
 
 /**
  * The folder of a session: its id, with all characters encoded that may be special in a path. Capital letters are encoded
@@ -72,7 +74,8 @@ export function idOf(folder: string): string | undefined {
   }
 }
 
-export const turnsPath = (id: string): string => `${folderOf(id)}/turns.jsonl`
+/** The entries of a session that is not a fork, or not any more. */
+export const entriesPath = (id: string): string => `${folderOf(id)}/turns.jsonl`
 /** The entries of a fork that it does not share. */
 export const forkPath = (id: string): string => `${folderOf(id)}/fork.jsonl`
 export const metaPath = (id: string): string => `${folderOf(id)}/meta.json`
@@ -83,13 +86,13 @@ export const indexPath = 'index.json'
 export const textOf = (entries: readonly LogEntry[]): string =>
   entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
 
-/** The first `head` lines; later lines were never acknowledged. */
-export function acknowledged(text: string, head: number, path: string): string {
-  const end = startOfLine(text, head)
+/** The entries that `meta.json` counts; later lines were never acknowledged. */
+export function firstLines(text: string, count: number, path: string): string {
+  const end = startOfLine(text, count)
   if (end === undefined)
     throw new StoreError(
       'corrupt',
-      `${path} holds fewer than the ${head} entries that its meta.json counts; restore it`,
+      `${path} has fewer complete lines than its meta.json requires (${count}); restore it`,
     )
   return text.slice(0, end)
 }
@@ -97,24 +100,34 @@ export function acknowledged(text: string, head: number, path: string): string {
 /** The first `count` lines. */
 export const linesOf = (text: string, count: number): string => text.slice(0, startOfLine(text, count) ?? text.length)
 
-/** The entries of a range. */
-export function entriesIn(text: string, { from, to }: { from: number; to: number }, path: string): LogEntry[] {
+/** Where entries are: a file, and the number of the entry in its first line. */
+export interface EntriesFile {
+  readonly path: string
+  readonly from: number
+}
+
+/** The entries of a range. `files`, in the order of their entries, are named by errors. */
+export function entriesIn(
+  text: string,
+  { from, to }: { from: number; to: number },
+  files: readonly EntriesFile[],
+): LogEntry[] {
   const entries: LogEntry[] = []
   let start = startOfLine(text, from - 1) ?? text.length
   for (let seq = from; seq <= to && start < text.length; seq++) {
     const end = text.indexOf('\n', start)
-    entries.push(entryOf(text.slice(start, end), seq, path))
+    entries.push(entryOf(text.slice(start, end), seq, files))
     start = end + 1
   }
   return entries
 }
 
 /** The `clientKey` of every entry that has one. Only lines that may have one are parsed. */
-export function keysIn(text: string, path: string): Set<string> {
+export function keysIn(text: string, files: readonly EntriesFile[]): Set<string> {
   const keys = new Set<string>()
   for (const [i, line] of text.split('\n').entries()) {
     if (!line.includes('"clientKey":')) continue
-    const key = keyOf(entryOf(line, i + 1, path))
+    const key = keyOf(entryOf(line, i + 1, files))
     if (key) keys.add(key)
   }
   return keys
@@ -122,7 +135,7 @@ export function keysIn(text: string, path: string): Set<string> {
 
 export const keyOf = (entry: LogEntry): string | undefined => ('clientKey' in entry ? entry.clientKey : undefined)
 
-function entryOf(line: string, seq: number, path: string): LogEntry {
+function entryOf(line: string, seq: number, files: readonly EntriesFile[]): LogEntry {
   let entry: LogEntry | null = null
   let cause: unknown
   try {
@@ -131,9 +144,12 @@ function entryOf(line: string, seq: number, path: string): LogEntry {
     cause = error
   }
   if (entry?.seq === seq) return entry
-  throw new StoreError('corrupt', `${path}, line ${seq} is not entry ${seq}; restore the file, or repair that line`, {
-    cause,
-  })
+  const { path, from } = files.findLast((file) => file.from <= seq)!
+  throw new StoreError(
+    'corrupt',
+    `${path}, line ${seq - from + 1} is not entry ${seq}; restore the file, or repair that line`,
+    { cause },
+  )
 }
 
 /** The position after `count` lines; undefined if there are fewer. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { dying, memoryAdapter, spied } from '../../../test/file-map-adapters.ts'
-import { entry, item, lease, write } from '../../testing/store-contract-kit.ts'
+import { dying, gated, memoryAdapter, spied } from '../../../test/file-map-adapters.ts'
+import { entry, input, item, lease, write } from '../../testing/store-contract-kit.ts'
 import { createFileMapStore } from '../file-map-store.ts'
 
 describe('the index of a file map', () => {
@@ -84,7 +84,7 @@ describe('the index of a file map', () => {
   })
 })
 
-test('ST10 a fork has a file with its own entries only, until its original is deleted', async () => {
+test('ST10 a fork has a file with its own entries only, until its base is deleted', async () => {
   const { texts, ...verbs } = memoryAdapter()
   const store = createFileMapStore(verbs)
   await write(store, 'o', 3)
@@ -122,4 +122,81 @@ test('ST10 a deletion that is cut off anywhere leaves every fork whole', async (
     for (const id of ['o', 'f', 'g']) await after.delete(id)
     expect([...texts.keys()]).toEqual(['index.json'])
   }
+})
+
+/** The session o with three entries and a blob, its fork f with a fourth, and its fork g with a fifth. */
+async function forks() {
+  const { texts, ...verbs } = memoryAdapter()
+  const store = createFileMapStore({ ...verbs })
+  await write(store, 'o', 3)
+  const blob = await store.blobs('o').put(Uint8Array.of(1))
+  const [fourth, fifth] = [input(4, 'k4', 'hello'), input(5, 'k5', 'hello')]
+  await store.append('f', [fourth], { epoch: (await lease(store, 'f')).epoch, head: 3, base: 'o' })
+  await store.append('g', [fifth], { epoch: (await lease(store, 'g')).epoch, head: 4, base: 'f' })
+  return { texts, verbs, blob, entries: [entry(1), entry(2), entry(3), fourth, fifth] }
+}
+
+describe('ST10 a fork that is read while the session that it shares entries with is deleted', () => {
+  for (const [id, path] of [
+    ['f', 'f/fork.jsonl'],
+    ['f', 'o/turns.jsonl'],
+    ['g', 'f/fork.jsonl'],
+    ['g', 'o/turns.jsonl'],
+    ['g', 'g/fork.jsonl'],
+  ] as const)
+    test(`is whole: ${id}, whose reader waits for ${path}`, async () => {
+      const { verbs, entries } = await forks()
+      const { adapter, hold } = gated(verbs)
+      const store = createFileMapStore(adapter)
+      await store.list()
+      const { reached, release } = hold('get', path)
+      const read = store.read(id)
+      await reached
+      await store.delete(path === 'g/fork.jsonl' ? 'f' : 'o')
+      release()
+      expect(await read).toEqual(entries.slice(0, id === 'f' ? 4 : 5))
+    })
+
+  test('has its blobs', async () => {
+    const { verbs, blob } = await forks()
+    const { adapter, hold } = gated(verbs)
+    const store = createFileMapStore(adapter)
+    await store.list()
+    const { reached, release } = hold('get', `o/blobs/${blob}`)
+    const got = store.blobs('g').get(blob)
+    await reached
+    await store.delete('o')
+    release()
+    expect(await got).toEqual(Uint8Array.of(1))
+  })
+})
+
+describe('an error about damaged entries of a fork', () => {
+  const damage = (texts: Map<string, string>, path: string, line: number): void => {
+    const lines = texts.get(path)!.split('\n')
+    texts.set(path, lines.with(line - 1, lines[line - 1]!.replace(/"seq":\d+/, '"seq":99')).join('\n'))
+  }
+
+  test('names the file that has the line, and the number of the line there', async () => {
+    for (const [path, line, seq] of [
+      ['o/turns.jsonl', 2, 2],
+      ['f/fork.jsonl', 1, 4],
+      ['g/fork.jsonl', 1, 5],
+    ] as const) {
+      const { texts, verbs } = await forks()
+      damage(texts, path, line)
+      const message = expect.stringContaining(`${path}, line ${line} is not entry ${seq};`)
+      await expect(createFileMapStore({ ...verbs }).read('g')).rejects.toMatchObject({ code: 'corrupt', message })
+      if (path === 'o/turns.jsonl') continue
+      const sent = createFileMapStore({ ...verbs }).send('g', item('k', 'hello'))
+      await expect(sent).rejects.toMatchObject({ code: 'corrupt', message })
+    }
+  })
+
+  test('says how many lines the file should have', async () => {
+    const { texts, verbs } = await forks()
+    texts.set('f/fork.jsonl', '')
+    const message = expect.stringMatching(/^f\/fork\.jsonl has fewer .* \(1\);/)
+    await expect(createFileMapStore({ ...verbs }).read('g')).rejects.toMatchObject({ code: 'corrupt', message })
+  })
 })

@@ -1,16 +1,18 @@
+import { StoreError } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import { wholeEntries } from '../spill.ts'
 import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import {
   type AdapterFiles,
-  acknowledged,
   blobPath,
+  type EntriesFile,
   entriesIn,
+  entriesPath,
+  firstLines,
   forkPath,
   keysIn,
   linesOf,
   metaPath,
-  turnsPath,
 } from './adapter-files.ts'
 import { getBlob, keepBlobs } from './blob-files.ts'
 import { checkWritable, format, freshMeta, metaIn, type SessionMeta } from './session-meta.ts'
@@ -26,21 +28,23 @@ export interface CachedSession {
 
 export interface SessionLog {
   readonly text: string
-  /** The length of the part that a fork shares with its original. */
+  /** The length of the part that a fork shares with its base. */
   readonly shared: number
-  /** The keys of delivered messages, once they were looked for. */
-  keys?: Set<string>
+  /** The files that have these entries. */
+  readonly files: readonly EntriesFile[]
+  /** The keys of accepted messages, once they were looked for. */
+  acceptedKeys?: Set<string>
 }
 
 /** The files of the sessions of an adapter. The cache changes only after a change was saved. */
 export class SessionFiles {
-  readonly files: AdapterFiles
+  readonly adapter: AdapterFiles
   readonly #sessions = new Map<string, Promise<CachedSession>>()
   /** Counted over all sessions, so that a session that is deleted and created again fences off its old writer. */
   epochs = 0
 
-  constructor(files: AdapterFiles) {
-    this.files = files
+  constructor(adapter: AdapterFiles) {
+    this.adapter = adapter
   }
 
   of(id: string): Promise<CachedSession> {
@@ -54,7 +58,7 @@ export class SessionFiles {
   }
 
   async #load(id: string): Promise<CachedSession> {
-    const text = await this.files.get(metaPath(id))
+    const text = await this.adapter.get(metaPath(id))
     const meta = text === undefined ? freshMeta(id) : metaIn(text, metaPath(id))
     this.epochs = Math.max(this.epochs, meta.epoch)
     return { meta, isStored: text !== undefined }
@@ -64,27 +68,48 @@ export class SessionFiles {
   async log(session: CachedSession): Promise<SessionLog> {
     if (session.log) return session.log
     const { id, head, base } = session.meta
-    const shared = await this.#shared(base)
-    const [path, count] = base ? [forkPath(id), head - base.head] : [turnsPath(id), head]
-    const own = count === 0 ? '' : acknowledged((await this.files.get(path)) ?? '', count, path)
-    // A concurrent call may have read it first, and an append may have followed.
-    return session.log ?? { text: shared + own, shared: shared.length }
+    try {
+      const log = await this.#readLog(id, head, base)
+      // A concurrent call may have read it first, and an append may have followed.
+      return session.log ?? log
+    } catch (error) {
+      if (!base || session.meta.base) throw error
+      return this.log(session) // its base was deleted meanwhile, so it has copies of the shared entries
+    }
   }
 
-  async #shared(base: SessionMeta['base']): Promise<string> {
-    return base ? linesOf((await this.log(await this.of(base.id))).text, base.head) : ''
+  async #readLog(id: string, head: number, base: SessionMeta['base']): Promise<SessionLog> {
+    const { text, files } = await this.#shared(id, base)
+    const file = ownFile(id, base)
+    const count = head - file.from + 1
+    const own = count === 0 ? '' : firstLines((await this.adapter.get(file.path)) ?? '', count, file.path)
+    return { text: text + own, shared: text.length, files: [...files, file] }
+  }
+
+  /** The entries that a session shares with its base. */
+  async #shared(id: string, base: SessionMeta['base']): Promise<Pick<SessionLog, 'text' | 'files'>> {
+    if (!base) return { text: '', files: [] }
+    const session = await this.of(base.id)
+    const { text, files } = await this.log(session)
+    if (session.meta.head < base.head)
+      throw new StoreError(
+        'corrupt',
+        `${metaPath(base.id)} counts ${session.meta.head} entries, and session ${id} shares ${base.head} with it; restore it`,
+      )
+    return { text: linesOf(text, base.head), files: files.filter(({ from }) => from <= base.head) }
   }
 
   async entries(session: CachedSession, bounds: { from: number; to: number }): Promise<LogEntry[]> {
     if (bounds.to < bounds.from) return []
-    return entriesIn((await this.log(session)).text, bounds, turnsPath(session.meta.id))
+    const { text, files } = await this.log(session)
+    return entriesIn(text, bounds, files)
   }
 
-  /** The keys of all messages that were delivered. */
-  async keys(session: CachedSession): Promise<ReadonlySet<string>> {
+  /** The keys of all messages that were accepted. */
+  async acceptedKeys(session: CachedSession): Promise<ReadonlySet<string>> {
     const log = await this.log(session)
-    log.keys ??= keysIn(log.text, turnsPath(session.meta.id))
-    return log.keys
+    log.acceptedKeys ??= keysIn(log.text, log.files)
+    return log.acceptedKeys
   }
 
   /** The summary of the first `head` entries of a session. */
@@ -99,10 +124,9 @@ export class SessionFiles {
   /** Saves entries; the next change of the meta makes them valid. Resolves with the log that it then has. */
   async saveEntries(session: CachedSession, added: string, base: SessionMeta['base']): Promise<SessionLog> {
     const { id, head } = session.meta
-    const shared = head === 0 ? await this.#shared(base) : ''
-    const log = head === 0 ? { text: shared, shared: shared.length } : await this.log(session)
+    const log = head === 0 ? await this.#readLog(id, base?.head ?? 0, base) : await this.log(session)
     const longer = { ...log, text: log.text + added }
-    await this.files.save(base ? forkPath(id) : turnsPath(id), longer.text.slice(longer.shared))
+    await this.adapter.save(ownFile(id, base).path, longer.text.slice(longer.shared))
     return longer
   }
 
@@ -110,7 +134,7 @@ export class SessionFiles {
   async change(session: CachedSession, change: { [Field in keyof SessionMeta]?: SessionMeta[Field] | undefined }) {
     checkWritable(session.meta)
     const text = JSON.stringify({ ...session.meta, ...change, format })
-    await this.files.save(metaPath(session.meta.id), text)
+    await this.adapter.save(metaPath(session.meta.id), text)
     session.meta = JSON.parse(text) as SessionMeta
     session.isStored = true
   }
@@ -126,18 +150,20 @@ export class SessionFiles {
   /** Gives a fork its own copies of the entries and blobs that it shares. */
   async copyShared(session: CachedSession): Promise<void> {
     const { id } = session.meta
-    const { text, keys } = await this.log(session)
+    const { text, acceptedKeys } = await this.log(session)
     await keepBlobs(this, session)
-    await this.files.save(turnsPath(id), text)
+    await this.adapter.save(entriesPath(id), text)
     failpoint('filemap.copyShared.beforeMeta')
     await this.change(session, { base: undefined })
-    if (session.log) session.log = { text, shared: 0, ...(keys && { keys }) }
-    await this.files.delete(forkPath(id))
+    if (session.log)
+      session.log = { text, shared: 0, files: [ownFile(id, undefined)], ...(acceptedKeys && { acceptedKeys }) }
+    await this.adapter.delete(forkPath(id))
   }
 
   /** The meta is deleted last. Until then it lists what to delete, so that an interrupted deletion can be finished later. */
   async delete(session: CachedSession, descendants: readonly string[]): Promise<void> {
     const all = await Promise.all(descendants.map((id) => this.of(id)))
+    for (const { meta } of [...all, session]) checkWritable(meta)
     if (session.isStored) await this.change(session, { deleting: descendants })
     else for (const one of all) if (one.isStored) await this.change(one, { deleting: [] })
     failpoint('filemap.delete.marked')
@@ -147,10 +173,10 @@ export class SessionFiles {
   async #deleteFiles(session: CachedSession): Promise<void> {
     const { id, isFork, blobs, keptBlobs = [] } = session.meta
     if (session.isStored) {
-      await this.files.delete(turnsPath(id))
-      if (isFork) await this.files.delete(forkPath(id))
-      for (const name of new Set([...blobs, ...keptBlobs])) await this.files.delete(blobPath(id, name))
-      await this.files.delete(metaPath(id))
+      await this.adapter.delete(entriesPath(id))
+      if (isFork) await this.adapter.delete(forkPath(id))
+      for (const name of new Set([...blobs, ...keptBlobs])) await this.adapter.delete(blobPath(id, name))
+      await this.adapter.delete(metaPath(id))
     }
     // Callers that hold this object see that the session is gone.
     session.meta = freshMeta(id)
@@ -158,3 +184,7 @@ export class SessionFiles {
     delete session.log
   }
 }
+
+/** The file of the entries that a session does not share. */
+const ownFile = (id: string, base: SessionMeta['base']): EntriesFile =>
+  base ? { path: forkPath(id), from: base.head + 1 } : { path: entriesPath(id), from: 1 }

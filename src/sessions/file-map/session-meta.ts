@@ -3,7 +3,7 @@ import type { InboxItem } from '../../core/log.ts'
 import { emptySummary, type StoredSummary } from '../stored-summary.ts'
 import { metaPath } from './adapter-files.ts'
 
-/** Of `index.json` and of each `meta.json`. A higher number means: read, do not write. */
+/** The format that `index.json` and each `meta.json` have. A file with a higher number is read and never written. */
 export const format = 2
 
 /** `meta.json`: everything about a session except its entries. Its `head` says how many entries are valid. */
@@ -16,15 +16,15 @@ export interface SessionMeta {
   readonly parent?: string
   /** For a fork: the session whose first `head` entries it shares. Its own entries are in `fork.jsonl`. */
   readonly base?: { readonly id: string; readonly head: number }
-  /** It is a fork, or was one until its original was deleted. */
+  /** It is a fork, or was one until its base was deleted. */
   readonly isFork?: true
   /** Absent in format 1. */
   readonly record?: StoredSummary
   readonly inbox: readonly InboxItem[]
   readonly blobs: readonly string[]
-  /** For a fork whose original was deleted: copies of the blobs that it shared. */
+  /** For a fork whose base was deleted: copies of the blobs that it shared. */
   readonly keptBlobs?: readonly string[]
-  /** The session is being deleted, with these children. */
+  /** The session is being deleted, with these descendants. */
   readonly deleting?: readonly string[]
 }
 
@@ -52,8 +52,8 @@ export const unreadable = (path: string, cause?: unknown): StoreError =>
   })
 
 export function checkWritable(meta: SessionMeta): void {
-  if (meta.format > format) throw newer(metaPath(meta.id), meta.format)
+  if (meta.format > format) throw newerFormat(metaPath(meta.id), meta.format)
 }
 
-export const newer = (path: string, found: number): StoreError =>
+export const newerFormat = (path: string, found: number): StoreError =>
   new StoreError('newer', `${path} has format ${found}, this version writes ${format}: it can be read; update libero`)

@@ -18,7 +18,7 @@ export interface FileMapLease {
 const atOnce = 16
 
 /** All sessions of an adapter, shared by all stores over it, because the adapter itself cannot exclude a second writer. */
-export class OpenSessions {
+export class FileMapSessions {
   readonly files: SessionFiles
   readonly index: IndexFile
   readonly leases = new Map<string, FileMapLease>()
@@ -26,12 +26,12 @@ export class OpenSessions {
   readonly #clock: Clock
   /** Sessions that are damaged, of a newer version, or could not be upgraded: the next start reads their meta again. */
   readonly #unsettled = new Set<string>()
-  #opening: Promise<void> | undefined
+  #starting: Promise<void> | undefined
 
-  constructor(files: AdapterFiles, clock: Clock) {
+  constructor(adapter: AdapterFiles, clock: Clock) {
     this.#clock = clock
-    this.files = new SessionFiles(files)
-    this.index = new IndexFile(files, ({ id }) => this.isHeld(id))
+    this.files = new SessionFiles(adapter)
+    this.index = new IndexFile(adapter, ({ id }) => this.isHeld(id))
   }
 
   /** Whether a session is held; a child by the lease of its root. */
@@ -46,30 +46,30 @@ export class OpenSessions {
     return (this.leases.get(root)?.expires ?? 0) > this.#clock.now()
   }
 
-  /** Reads the index on first use, with the sessions that were open when their process ended. */
+  /** Reads the index on first use, and the sessions that were marked as stale when their process ended. */
   ready(): Promise<void> {
-    this.#opening ??= this.#open().catch((error) => {
-      this.#opening = undefined
+    this.#starting ??= this.#start().catch((error) => {
+      this.#starting = undefined
       throw error
     })
-    return this.#opening
+    return this.#starting
   }
 
-  async #open(): Promise<void> {
+  async #start(): Promise<void> {
     const ids = await this.index.load()
     const gone: string[] = []
     for (let at = 0; at < ids.length; at += atOnce)
       await Promise.all(
         ids.slice(at, at + atOnce).map(async (id) => {
-          gone.push(...(await this.#openOne(id)))
+          gone.push(...(await this.#recover(id)))
         }),
       )
     if (gone.length > 0) await this.index.remove(gone).catch(() => {}) // the next start looks again
-    await this.closeIdle()
+    await this.saveIdle()
   }
 
   /** Finishes what an earlier process began. Resolves with the ids of sessions that are not there any more. */
-  async #openOne(id: string): Promise<readonly string[]> {
+  async #recover(id: string): Promise<readonly string[]> {
     const session = await unlessDamaged(this.files.of(id))
     const { deleting, head, inbox } = session?.meta ?? { ...freshMeta(id), head: 1 }
     if (session && (deleting || (head === 0 && inbox.length === 0))) {
@@ -88,23 +88,32 @@ export class OpenSessions {
     return []
   }
 
-  /** Saves the summaries of sessions that none writes, and forgets their entries. */
-  async closeIdle(): Promise<void> {
+  /** Saves the summaries of sessions that no caller is writing, and forgets their entries. */
+  async saveIdle(): Promise<void> {
     const isIdle = (id: string): boolean => !this.isHeld(id) && !this.#unsettled.has(id)
-    for (const id of await this.index.close(isIdle)) delete (await this.files.of(id)).log
+    for (const id of await this.index.saveIdle(isIdle)) delete (await this.files.of(id)).log
   }
 
-  /** Deletes a session with all its descendants. What a fork of one of them shares with it, it keeps as its own. */
+  /**
+   * Deletes a session, whose lock the caller holds, with all its descendants. Before that, each fork of a deleted session gets
+   * its own copy of the entries and blobs that it shares.
+   */
   async delete(id: string): Promise<readonly string[]> {
-    const session = await this.files.of(id)
-    checkWritable(session.meta)
     const descendants = this.#descendantsOf(id)
     const family = [...descendants, id]
+    for (const member of family) checkWritable((await this.files.of(member)).meta)
     for (const member of family)
       for (const fork of this.index.forksOf(member)) if (!family.includes(fork)) await this.#separate(fork)
+    // Otherwise a message could be saved beside files that are gone.
+    return this.withLocks(descendants.toReversed(), () => this.#deleteFamily(id, descendants))
+  }
+
+  async #deleteFamily(id: string, descendants: readonly string[]): Promise<readonly string[]> {
+    const session = await this.files.of(id)
+    const family = [...descendants, id]
     for (const member of family) this.leases.delete(member)
     if (!session.isStored && descendants.length === 0) return []
-    await this.index.whileOpen(family, () => this.files.delete(session, descendants))
+    await this.index.whileMarkedStale(family, () => this.files.delete(session, descendants))
     await this.index.remove(family)
     return family
   }
@@ -117,7 +126,7 @@ export class OpenSessions {
 
   #separate(fork: string): Promise<void> {
     return this.withLocks([fork], () =>
-      this.index.whileOpen([fork], async () => {
+      this.index.whileMarkedStale([fork], async () => {
         const session = await this.files.of(fork)
         await this.files.copyShared(session)
         this.index.set(session.meta, mailIn(session.meta.inbox))
@@ -155,7 +164,6 @@ function createLocks(): <T>(names: readonly string[], work: () => Promise<T>) =>
 
   return (names, work) => {
     // Locks are taken in the given order, parents before their children, so that there is no deadlock.
-    const ordered = [...new Set(names)].reverse()
-    return ordered.reduce<typeof work>((inner, name) => () => withLock(name, inner), work)()
+    return [...new Set(names)].reduceRight<typeof work>((inner, name) => () => withLock(name, inner), work)()
   }
 }
