@@ -7,8 +7,8 @@ export interface KeeperRegistration {
   add(group: number): void
   /** Adds an empty folder that only this process has made, to be removed alone or, if that works, with its parent if that is empty. */
   addFolder(path: string, how: 'alone' | 'with its parent'): void
-  /** Adds the real path of what is to be moved aside if it is there: a command can make it, and programs would obey it. */
-  addUnwanted(path: string): void
+  /** Adds the real paths of what is to be moved aside if it is there: a command can make it, and programs would obey it. */
+  addUnwanted(paths: readonly string[]): void
   /** Must be called as soon as the group is gone, because its id may be reused. */
   end(): void
 }
@@ -32,11 +32,10 @@ export function registerWithKeeper(): KeeperRegistration {
       registration.folders.add(line)
       tellKeeper(line)
     },
-    addUnwanted(path) {
-      const line = `?${path}`
-      if (path.includes('\n') || registration.folders.has(line)) return
-      registration.folders.add(line)
-      tellKeeper(line)
+    addUnwanted(paths) {
+      const lines = paths.filter((path) => !path.includes('\n')).map((path) => `?${path}`)
+      for (const line of lines) registration.folders.add(line)
+      if (lines.length > 0) tellKeeper(lines.join('\n'))
     },
     end() {
       if (!registrations.delete(registration)) return

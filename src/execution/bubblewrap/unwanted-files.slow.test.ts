@@ -60,9 +60,9 @@ describe.skipIf(process.platform !== 'linux')('what is made where nothing may be
     const script = `
       const { registerWithKeeper } = await import(${JSON.stringify(new URL('../../platform/process-keeper.ts', import.meta.url))})
       const keeper = registerWithKeeper()
-      for (const path of ${JSON.stringify(paths)}) keeper.addUnwanted(path)
+      keeper.addUnwanted(${JSON.stringify(paths)})
       const over = registerWithKeeper()
-      over.addUnwanted(${JSON.stringify(join(root, 'later'))})
+      over.addUnwanted([${JSON.stringify(join(root, 'later'))}])
       over.end()
       setTimeout(() => {}, 60_000)
       console.log('ready')`

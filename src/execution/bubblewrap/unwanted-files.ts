@@ -31,7 +31,7 @@ export function watchUnwanted({ roots, paths, isKept }: Unwanted): UnwantedFiles
   })
   const firstNames = new Set(inRoots.map(({ first }) => first))
   const keeper = registerWithKeeper()
-  for (const { path } of inRoots) keeper.addUnwanted(path)
+  keeper.addUnwanted(inRoots.map(({ path }) => path))
 
   function sweep(): void {
     for (const { path, root } of inRoots) {
