@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { programSources } from './git-programs.ts'
+import { programSources, submodulesOf } from './git-programs.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-git-programs-')))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -19,7 +19,7 @@ function workspace(files: Readonly<Record<string, string>>): string {
 }
 
 const namesAt = (root: string, path: string): string[] =>
-  programSources(join(root, path), () => true).flatMap(({ names }) => names)
+  programSources(join(root, path), { mayBeChanged: () => true }).flatMap(({ names }) => names)
 
 const evil = '[core]\n\tfsmonitor = ./evil\n'
 
@@ -93,10 +93,41 @@ describe('what makes git run programs in a repository', () => {
     expect(namesAt(pipe, 'n/.git')).toEqual(['config, which cannot be read whole'])
   })
 
+  test('a config, hooks or modules behind a link, as links on the way are not protected', () => {
+    const root = workspace({ c: '[user]\n\tname = a\n', 'h/x.sample': '', 'n/.git/HEAD': '', 'm/a': '' })
+    for (const [to, at] of [
+      ['c', 'config'],
+      ['h', 'hooks'],
+      ['m', 'modules'],
+    ])
+      symlinkSync(`../../${to}`, join(root, 'n/.git', at!))
+    expect(namesAt(root, 'n/.git')).toEqual(['config, which is a link', 'hooks, which is a link'])
+    const { tooMany } = submodulesOf(join(root, 'n/.git'), () => true)
+    expect(tooMany.map(({ names }) => names)).toEqual([['modules, which is a link']])
+  })
+
+  test('the git folders of submodules, checked out or not', () => {
+    const head = { HEAD: '', 'objects/x': '', 'refs/x': '' }
+    const at = (folder: string): Record<string, string> =>
+      Object.fromEntries(Object.entries(head).map(([name, text]) => [`n/.git/modules/${folder}/${name}`, text]))
+    const root = workspace({ ...at('a'), ...at('a/b'), ...at('a/modules/c'), ...at('d/e/f') })
+    const { found, tooMany } = submodulesOf(join(root, 'n/.git'), () => true)
+    const modules = join(root, 'n/.git/modules')
+    expect(found.map((path) => path.slice(modules.length + 1)).sort()).toEqual(['a', 'a/b', 'a/modules/c', 'd/e/f'])
+    expect(tooMany).toEqual([])
+    for (let i = 0; i < 2001; i++) mkdirSync(join(modules, `x${i}`))
+    expect(submodulesOf(join(root, 'n/.git'), () => true).tooMany).toHaveLength(1)
+    writeFileSync(join(modules, 'a/config'), '[core]\n\tworktree = ../../../a\n')
+    const how = { mayBeChanged: () => true }
+    expect(programSources(join(modules, 'a'), { ...how, outerTree: join(root, 'n') })).toEqual([])
+    expect(programSources(join(modules, 'a'), { ...how, outerTree: join(root, 'n/a') })).toHaveLength(1)
+    expect(programSources(join(modules, 'a'), how)).toHaveLength(1)
+  })
+
   test('the rest of a config is what git reads as the same settings without them', () => {
     const config = `[core]\n\tfsmonitor = x\n\tbare = false\n[remote "a \\"b\\\\ c.d"]\n\turl = "x # y" \\"\\\\ \n[user]name=é\\tb\\n;c\n[alias]\n\tx = !x`
     const root = workspace({ 'n/.git/config': config })
-    const [source] = programSources(join(root, 'n/.git'), () => true)
+    const [source] = programSources(join(root, 'n/.git'), { mayBeChanged: () => true })
     writeFileSync(join(root, 'rest'), source!.rest!)
     const settings = (file: string): string[] =>
       execFileSync('git', ['config', '-z', '-l', '-f', join(root, file)], { encoding: 'utf8' }).split('\0')

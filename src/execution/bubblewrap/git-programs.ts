@@ -1,9 +1,10 @@
-import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, constants, type Dirent, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { type GitSetting, gitSettings, mostSettings } from './git.ts'
-import { gitPlaceAt, pathFrom } from './git-folder.ts'
+import { gitPlaceAt, isGitFolder, pathFrom } from './git-folder.ts'
+import { isInside } from './protected-paths.ts'
 
 /** A config or a folder of hooks by which git would run programs, or read further settings. */
 export interface ProgramSource {
@@ -14,17 +15,51 @@ export interface ProgramSource {
   readonly rest?: string
 }
 
-/** What makes git run programs at a `.git` path or a bare repository, in files that may have changed. */
-export function programSources(git: string, mayBeChanged: (path: string) => boolean): ProgramSource[] {
+/** What makes git run programs at a `.git` path, a bare repository or the git folder of a submodule, in files that may have changed. */
+export function programSources(
+  git: string,
+  { mayBeChanged, outerTree }: { mayBeChanged(path: string): boolean; readonly outerTree?: string | undefined },
+): ProgramSource[] {
   const { own, common } = gitPlaceAt(realPathOf(git))
-  const workTree = basename(git) === '.git' ? realPathOf(dirname(git)) : undefined
-  const isOwnTree = (value: string): boolean => pathFrom(own, value) === workTree
+  const tree = basename(git) === '.git' ? realPathOf(dirname(git)) : undefined
+  // A submodule that is not checked out has its git folder alone.
+  const isOwnTree = (value: string): boolean => {
+    const found = pathFrom(own, value)
+    return found === tree || (outerTree !== undefined && found !== outerTree && isInside(outerTree, found))
+  }
   const configs = [join(common, 'config'), join(own, 'config.worktree')]
   return [
     ...configs.filter(mayBeChanged).flatMap((path) => configAt(path, isOwnTree)),
     ...[join(common, 'hooks')].filter(mayBeChanged).flatMap(hooksAt),
   ]
 }
+
+/** The git folders of submodules, which git obeys when they are checked out later; too many are taken away as a whole. */
+export function submodulesOf(
+  git: string,
+  mayBeChanged: (path: string) => boolean,
+): { readonly found: readonly string[]; readonly tooMany: readonly ProgramSource[] } {
+  const top = join(gitPlaceAt(realPathOf(git)).common, 'modules')
+  const nothing = { found: [], tooMany: [] }
+  if (!mayBeChanged(top)) return nothing
+  if (isLink(top)) return { found: [], tooMany: [{ path: top, names: ['modules, which is a link'] }] }
+  const found: string[] = []
+  const waiting = [top]
+  for (let looked = 0, at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    if (++looked > mostFolders)
+      return { found: [], tooMany: [{ path: top, names: ['modules, too many to be searched'] }] }
+    const entries = entriesOf(at)
+    const isRepository = isGitFolder((name) => entries.some((entry) => entry.name === name))
+    if (isRepository) found.push(at)
+    // A submodule may be named `a/b`, and be in one that is named `a`.
+    const further = entries.filter((entry) => entry.isDirectory() && !(isRepository && ofGit.has(entry.name)))
+    waiting.push(...further.map(({ name }) => join(at, name)))
+  }
+  return { found, tooMany: [] }
+}
+
+const mostFolders = 2_000
+const ofGit = new Set(['objects', 'refs', 'logs', 'hooks', 'info', 'branches', 'worktrees', 'lfs', 'rr-cache'])
 
 function configAt(path: string, isOwnTree: (value: string) => boolean): ProgramSource[] {
   const text = wholeText(path)
@@ -34,6 +69,7 @@ function configAt(path: string, isOwnTree: (value: string) => boolean): ProgramS
   const isRunning = ({ key, value }: GitSetting): boolean =>
     key === 'core.worktree' ? !isOwnTree(value) : runs(key, value)
   const names = settings.filter(isRunning).map(({ key }) => key)
+  names.push(...linkAt(path))
   if (names.length === 0) return []
   const rest = settings.filter((one) => !isRunning(one)).map(textOf)
   return [{ path, names: [...new Set(names)], rest: rest.join('') }]
@@ -41,7 +77,19 @@ function configAt(path: string, isOwnTree: (value: string) => boolean): ProgramS
 
 function hooksAt(path: string): ProgramSource[] {
   const hooks = entriesOf(path).filter((entry) => !entry.isDirectory() && !entry.name.endsWith('.sample'))
-  return hooks.length === 0 ? [] : [{ path, names: hooks.map(({ name }) => `hooks/${name}`) }]
+  const names = [...linkAt(path), ...hooks.map(({ name }) => `hooks/${name}`)]
+  return names.length === 0 ? [] : [{ path, names }]
+}
+
+/** Where it leads to in the end is protected, and not the links on the way. */
+const linkAt = (path: string): string[] => (isLink(path) ? [`${basename(path)}, which is a link`] : [])
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+  } catch {
+    return false
+  }
 }
 
 function runs(key: string, value: string): boolean {

@@ -4,7 +4,7 @@ import { shellQuote } from '../../core/execution.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { gitPlaceAt } from './git-folder.ts'
-import { type ProgramSource, programSources } from './git-programs.ts'
+import { type ProgramSource, programSources, submodulesOf } from './git-programs.ts'
 import { isInside, protectedInGit, watchedInGit } from './protected-paths.ts'
 import { asideOf } from './restore.ts'
 
@@ -34,15 +34,26 @@ export async function newRepositories(
   repositories: readonly string[],
   { roots, kept, links }: { roots: readonly string[]; kept: ReadonlySet<string>; links: ReadonlyMap<string, string> },
 ): Promise<NewRepository[]> {
-  const known = new Set<string>()
-  const mayBeChanged = (path: string): boolean =>
-    !known.has(path) && roots.some((root) => isInside(root, path)) && !isKept(path, kept)
+  const judged = new Set<string>()
+  /** Each file counts once, for the first path that leads to it. */
+  const isNew = (path: string): boolean => {
+    if (judged.has(path) || !roots.some((root) => isInside(root, path)) || isKept(path, kept)) return false
+    judged.add(path)
+    return true
+  }
   const found: NewRepository[] = []
+  const add = (path: string, sources: readonly ProgramSource[]): void => {
+    if (sources.length > 0) found.push({ path, sources, listedBy: links.get(path) })
+  }
   for (const [n, path] of repositories.entries()) {
     if (n % perTurn === perTurn - 1) await nextTurn()
-    const sources = programSources(path, mayBeChanged)
-    for (const source of sources) known.add(source.path)
-    if (sources.length > 0) found.push({ path, sources, listedBy: links.get(path) })
+    add(path, programSources(path, { mayBeChanged: isNew }))
+  }
+  for (const path of repositories) {
+    const submodules = submodulesOf(path, isNew)
+    add(path, submodules.tooMany)
+    const outerTree = basename(path) === '.git' ? realPathOf(dirname(path)) : undefined
+    for (const one of submodules.found) add(one, programSources(one, { mayBeChanged: isNew, outerTree }))
   }
   return found
 }
@@ -100,13 +111,15 @@ function wordsOn({ repository, aside }: Disarming, how: { readonly isDone: boole
   const where = listedBy === undefined ? 'there' : `there or in ${dirname(listedBy)} (its index lists it)`
   const found = `${path} is new, and git would run programs there (${names.slice(0, mostNamed).join(', ')}${further})`
   if (!how.isDone) return `${found}, which could not be changed: look at it before git is used ${where}`
-  const [hooks, configs] = [aside.filter(isOfHooks), aside.filter((one) => !isOfHooks(one))]
+  const configs = aside.filter((to) => basename(to).startsWith('config'))
+  const moved = aside
+    .filter((to) => !configs.includes(to))
+    .map((to) => `its ${basename(to).split('.', 1)} are now in ${to}`)
   const kept = [
     ...(configs.length > 0 ? [`these settings were taken out, and all of them are in ${configs.join(', ')}`] : []),
-    ...(hooks.length > 0 ? [`its hooks are now in ${hooks.join(', ')}`] : []),
+    ...moved,
   ]
   return `${found}: ${kept.join('; ')}. Look at them before you put them back: git used ${where} runs them then`
 }
 
-const isOfHooks = (path: string): boolean => basename(path).startsWith('hooks.')
 const mostNamed = 5

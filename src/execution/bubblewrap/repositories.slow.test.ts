@@ -61,12 +61,12 @@ describe.skipIf(unavailable)(`repositories that are easily overlooked${skipped}`
     const { run, cwd } = await confinedPlace()
     const local = '-c user.name=a -c user.email=a -c protocol.file.allow=always'
     const made = await run(
-      `git init -q a; cd a; ${commit}; cd ..; git init -q b; cd b; ${commit}; git ${local} submodule --quiet add ../a sub; git ${local} commit -qm sub; cd ..; git ${local} clone -q --recurse-submodules b c; git clone -q --bare a d.git; sha256sum */.git/config d.git/config c/.git/modules/sub/config > before`,
+      `git init -q a; cd a; ${commit}; cd ..; git init -q b; cd b; ${commit}; git ${local} submodule --quiet add ../a sub; git ${local} commit -qm sub; cd ..; git ${local} clone -q --recurse-submodules b c; git -C c submodule --quiet deinit -f sub; git clone -q --bare a d.git; sha256sum */.git/config d.git/config c/.git/modules/sub/config > before`,
       workspaceWrite,
     )
     expect(made).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('[sandbox]') })
     expect((await run('sha256sum -c --quiet before', workspaceWrite)).stdout).toBe('')
-    expect(git(join(cwd, 'c'), 'submodule', 'status')).toMatch(/^ [0-9a-f]+ sub/)
+    expect(git(join(cwd, 'c'), 'submodule', 'status')).toMatch(/^-[0-9a-f]+ sub/)
   })
 
   test('W01 a command whose time is up takes its new repositories with it', async () => {

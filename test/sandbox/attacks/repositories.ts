@@ -158,6 +158,11 @@ export const repositories: AttackClass = {
       later: 'git -C n status',
     },
     {
+      name: 'git folder of a submodule that a new repository checks out later',
+      line: `${program}; git init -q s; git -C s -c user.name=a -c user.email=a commit -q --allow-empty -m x; git init -q n; cd n; git -c protocol.file.allow=always submodule --quiet add ../s sub; git -c user.name=a -c user.email=a commit -qm x; git submodule --quiet deinit -f sub; cp ../e.sh .git/modules/sub/hooks/post-checkout`,
+      later: 'git -C n submodule update --init',
+    },
+    {
       name: 'folder that is made into a git folder by a HEAD and a commondir',
       line: `${program}; mkdir -p .store/objects .store/refs; echo 'ref: refs/heads/main' > docs/HEAD; echo ../.store > docs/commondir; printf '[core]\\n\\tpager = @WORK/e.sh\\n' > .store/config`,
       later: "cd docs && script -qc 'git config -l' /dev/null",
