@@ -93,11 +93,16 @@ interface Covers {
   readonly pinned: readonly string[]
   /** They are missing, and would take effect at once if they were made; no mount can prevent that. */
   readonly absent: readonly string[]
+  /** What a command can write, but for temporary folders. */
+  readonly written: readonly string[]
+  /** All that is mounted. */
+  readonly mounted: readonly string[]
 }
 
 export function coversOf(layout: MountedPaths): Covers {
   const { roots, protection, temporaryAt } = layout
-  const covers = mountsOf(layout).filter(({ path }) => !roots.includes(path) && !temporaryAt.includes(path))
+  const mounts = mountsOf(layout)
+  const covers = mounts.filter(({ path }) => !roots.includes(path) && !temporaryAt.includes(path))
   const inRoots = covers.filter(({ path }) => roots.some((root) => isInside(root, path)))
   const pathsOf = (mounts: readonly Mount[], ...hows: Mount['how'][]): string[] =>
     mounts.filter(({ how }) => hows.includes(how)).map(({ path }) => path)
@@ -106,7 +111,13 @@ export function coversOf(layout: MountedPaths): Covers {
     kept: protection ? pathsOf(inRoots, 'read', 'never') : [],
     pinned: pathsOf(inRoots, 'write'),
     absent: protection?.watched.filter(isWatchedInGit) ?? [],
+    written: protection ? outermost(pathsOf(mounts, 'write')) : [],
+    mounted: mounts.map(({ path }) => path),
   }
+}
+
+function outermost(paths: readonly string[]): string[] {
+  return paths.filter((path) => !paths.some((other) => other !== path && isInside(other, path)))
 }
 
 const sharedMemory = 256 * 1024 * 1024

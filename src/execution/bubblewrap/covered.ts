@@ -1,7 +1,10 @@
 import type { ExecResult } from '../../core/execution.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import { checkedOutput } from '../confinement/checked-output.ts'
 import { watchCovers } from '../confinement/watch.ts'
 import { coversOf } from './args.ts'
+import { changedSince } from './changed-files.ts'
+import { isInside } from './protected-paths.ts'
 import { keepFiles, type Restoration } from './restore.ts'
 import { runSandboxed, type SandboxedProgram } from './runner.ts'
 import type { Report } from './script.ts'
@@ -16,10 +19,12 @@ interface CoveredRun {
 
 /**
  * Runs a program in a sandbox while its mounts are watched. If one goes because another program replaced what it covers, the
- * program is killed, and output that may contain a hidden file is withheld.
+ * program is killed, and output that may contain a hidden file is withheld. Until it is dead it may have read that file, and
+ * kept what it read: so it is said what changed meanwhile.
  */
 export async function runCovered(program: Omit<SandboxedProgram, 'kill' | 'isCovered'>): Promise<CoveredRun> {
   const { layout, options } = program
+  const since = Date.now()
   const { hidden, kept, pinned, absent } = coversOf(layout)
   const kill = new AbortController()
   const mounted = [...kept, ...pinned]
@@ -45,13 +50,37 @@ export async function runCovered(program: Omit<SandboxedProgram, 'kill' | 'isCov
     await output?.settled()
     const lost = await watch.settled()
     const ended = kill.signal.aborted ? { ...result, exitCode: null, signal: 'SIGKILL' } : result
+    const isShown = shown(lost).length > 0
+    const copies = isShown ? await noteOnCopies(program, since) : []
     return {
-      result: shown(lost).length > 0 ? { ...ended, stdout: '', stderr: '' } : ended,
+      result: isShown ? { ...ended, stdout: '', stderr: '' } : ended,
       report,
-      notes: lost.map((path) => `the command was ended: ${reasonOf(path)}`),
+      notes: [...copies, ...lost.map((path) => `the command was ended: ${reasonOf(path)}`)],
       restorations: restorations(lost),
     }
   } finally {
     watch.end()
   }
+}
+
+const mostNamed = 20
+
+/** What the command may have left of a hidden file. */
+async function noteOnCopies({ layout }: Pick<SandboxedProgram, 'layout'>, since: number): Promise<string[]> {
+  const { written, mounted } = coversOf(layout)
+  // The person replaced what is covered, and bubblewrap makes folders to mount on.
+  const isOurs = (path: string, isFolder: boolean): boolean =>
+    mounted.some((one) => (isFolder ? isInside(path, one) : path === one))
+  const { paths, isPartial } = await changedSince({ folders: written, since, isOurs })
+  const temporary = layout.temporaryAt.length > 0 ? ['/tmp'] : []
+  const places = [...paths.slice(0, mostNamed).map((path) => fullyVisible(path)), ...temporary]
+  if (places.length === 0 && !isPartial) return []
+  const further = [
+    ...(paths.length > mostNamed ? [`${paths.length - mostNamed} more`] : []),
+    ...(isPartial ? ['what was not looked at, because there is too much'] : []),
+  ]
+  const where = [...places, ...further].join(', ')
+  return [
+    `what was hidden could be read for a moment, and this was or may have been written meanwhile: ${where}. Do not read it: a person should look whether it holds a copy, and remove that`,
+  ]
 }
