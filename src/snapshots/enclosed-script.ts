@@ -86,13 +86,15 @@ fi
 `
 
 /**
- * The first of all inside. Where files are written, no link of the folder is followed, if the system can do that: a link could
+ * The first of all inside. It is the folder that was meant, given by its device and number: a command in a folder above could
+ * have replaced it by a link just before it was mounted. Where files are written, no link of the folder is followed, if the system can do that: a link could
  * lead to a file of the folder that commands must not write. What is mounted in the folder is a file system of its own.
  */
-export const insideScript = (writes: boolean): string =>
-  writes
-    ? `set -eu
+export const insideScript = (folder: string, writes: boolean): string => `set -eu
+[ "$(stat -c %d:%i .)" = '${folder}' ] || unavailable 'another folder came to the place of this one; try again'
+${writes ? ignoreLinksScript : ''}`
+
+const ignoreLinksScript = `
 nosymfollow=remount,bind,nosuid,nodev,nosymfollow
 mount -o $nosymfollow "$folder" 2>/dev/null || mount -o $nosymfollow,noexec "$folder" 2>/dev/null || :
 `
-    : 'set -eu\n'

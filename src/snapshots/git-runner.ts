@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { resolve } from 'node:path'
 import { messageOf } from '../core/errors.ts'
 import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
 import { type Enclosure, findEnclosure } from '../platform/enclosure.ts'
@@ -43,10 +44,8 @@ export class GitTimeoutError extends SnapshotsUnavailableError {}
 
 export function createGitRunner(options: GitRunnerOptions): GitRunner {
   const { execution, handle, folder, timeoutMs = 120_000 } = options
-  const key = createHash('sha256')
-    .update(folder ?? handle.cwd)
-    .digest('hex')
-    .slice(0, 40)
+  const path = folder ?? handle.cwd
+  const key = createHash('sha256').update(path).digest('hex').slice(0, 40)
   const settings = settingsOf(options)
   const place = `${placeOf(options)}private=$store/${key}\n`
 
@@ -54,8 +53,23 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
   function textOf(script: string, writes: boolean, enclosure: Enclosure | undefined): string {
     const outside = `${place}${prelude}${readingScript}${repositoryScript}`
     if (!enclosure) return `${outside}${settings}${functions}${script}`
-    const inside = `${insideScript(writes)}${helpers}${readingScript}${settings}${functions}${script}`
+    const inside = `${helpers}${insideScript(sameFolder(), writes)}${readingScript}${settings}${functions}${script}`
     return outside + enterScript({ enclosure, inside, writes, at: `/.${randomBytes(16).toString('hex')}` })
+  }
+
+  /** A command in a folder above could replace the folder by a link: what it was first stays. */
+  let real: string | undefined
+  function sameFolder(): string {
+    const named = resolve(handle.cwd, path)
+    if (!existsSync(named)) return '' // it cannot be entered
+    const now = realpathSync(named)
+    real ??= now
+    if (now !== real)
+      throw new SnapshotsUnavailableError(
+        `${named} is a link now, and leads elsewhere than before; put the folder back`,
+      )
+    const { dev, ino } = lstatSync(now, { bigint: true })
+    return `${dev}:${ino}`
   }
 
   return {
@@ -65,7 +79,7 @@ export function createGitRunner(options: GitRunnerOptions): GitRunner {
           `the execution context "${execution.type}" runs no commands; snapshots need a POSIX shell and git where the tools run`,
         )
       // The script would find that too, but two processes cost as much as all that a short run does.
-      if (execution.type === 'process') refuseWholeHome(folder ?? handle.cwd)
+      if (execution.type === 'process') refuseWholeHome(path)
       const printed = { stdout: '', stderr: '' }
       // Elsewhere all commands run where these scripts run, and see and reach the same.
       const enclosure = execution.type === 'process' ? await enclosureHere() : undefined

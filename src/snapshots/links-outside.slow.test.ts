@@ -138,6 +138,20 @@ done`)
   },
 )
 
+attack('the folder itself becomes a link: nothing is read or written where it leads to', async () => {
+  for (const moment of ['before a script', 'before it is mounted']) {
+    const scene = await openScene(true, { authorized_keys: 'CANARY' })
+    const [known] = scene.outside({ '.ssh/known_hosts': 'known' })
+    scene.run('rm authorized_keys')
+    const after = (await scene.files.take({ owner: 'test' })) as Snapshot
+    if (moment === 'before a script') swap(scene.path('.'), '.ssh')
+    else scene.insert('exec "$@" --remount-ro', 'mv "$folder" "$folder.mine"; ln -s .ssh "$folder"; ')
+    const work = [{ before: scene.before, after }]
+    await expect(scene.files.rollback(work, { owner: 'test' })).rejects.toThrow(/link now|another folder/)
+    expect([moment, readdirSync(dirname(known!))]).toEqual([moment, ['known_hosts']])
+  }
+})
+
 attack('where the enclosure cannot be built any more, no script runs without it', async () => {
   const scene = await openScene(true, { a: '1' })
   scene.replace("'--unshare-net'", '--unshare-nothing')
@@ -211,6 +225,7 @@ async function openScene(isEnclosed: boolean, files: Readonly<Record<string, str
   const run = (line: string): void => void execFileSync('sh', ['-c', line], { cwd, env })
   return {
     files: snapshots,
+    before: before as Snapshot,
     run,
     env,
     confined: (line: string) =>
@@ -250,7 +265,7 @@ async function openScene(isEnclosed: boolean, files: Readonly<Record<string, str
     async rollBack(line: string): Promise<void> {
       run(line)
       const after = await snapshots.take({ owner: 'test' })
-      await snapshots.rollback([{ before: before as Snapshot, after: after as Snapshot }], { owner: 'test' })
+      await snapshots.rollback([{ before: this.before, after: after as Snapshot }], { owner: 'test' })
     },
   }
 }
