@@ -143,10 +143,6 @@ export const repositories: AttackClass = {
         `${made}; git -C n config core.fsmonitor @WORK/e.sh; mkdir node_modules; mv n node_modules; ${listed.replaceAll(/\bn\b/g, 'node_modules/n')}`,
       ],
       [
-        'new repository in a folder that cannot be listed',
-        `${made}; git -C n config core.fsmonitor @WORK/e.sh; mkdir d; mv n d; ${listed.replaceAll(/\bn\b/g, 'd/n')}; chmod 311 d`,
-      ],
-      [
         'hook of a new repository',
         `${made}; cp e.sh n/.git/hooks/post-index-change; ${listed}; touch n/x; git -C n add x`,
       ],
