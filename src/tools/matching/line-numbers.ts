@@ -1,7 +1,16 @@
 import type { EditTexts } from './text-lines.ts'
 
-/** `12<tab>`, `12→`, `12| `, `12:` or `12: `, as tools print line numbers before each line. */
-const prefixes = [/^ *(\d{1,9})(?:\t|→|\| ?)/, /^ *(\d{1,9}):/, /^ *(\d{1,9}): /]
+/** `12<tab>`, `12→`, `12| `, `12:` or `12: `, as tools print line numbers before each line. `isSure`: text hardly begins so. */
+const prefixes: readonly Prefix[] = [
+  { pattern: /^ *(\d{1,9})(?:\t|→|\| ?)/, isSure: true },
+  { pattern: /^ *(\d{1,9}):/, isSure: false },
+  { pattern: /^ *(\d{1,9}): /, isSure: false },
+]
+
+interface Prefix {
+  readonly pattern: RegExp
+  readonly isSure: boolean
+}
 
 /** An edit without pasted line numbers, and the number that its first numbered line had. */
 export interface StrippedEdit extends EditTexts {
@@ -15,16 +24,16 @@ export interface StrippedEdit extends EditTexts {
  * is numbered, consecutively. Example: `7: a` fits two kinds, with and without the space, and gives `a` and ` a`.
  */
 export function variantsWithoutLineNumbers(edit: EditTexts): StrippedEdit[] {
-  return prefixes.flatMap((prefix, i) => strip(edit, prefix, i === 0) ?? [])
+  return prefixes.flatMap((prefix) => strip(edit, prefix) ?? [])
 }
 
-function strip(edit: EditTexts, prefix: RegExp, isSure: boolean): StrippedEdit | undefined {
-  const numbers = numbersOf(edit.oldLines, prefix)
+function strip(edit: EditTexts, { pattern, isSure }: Prefix): StrippedEdit | undefined {
+  const numbers = numbersOf(edit.oldLines, pattern)
   const isNumbered = edit.oldLines.every((line, i) => line === '' || numbers[i] !== undefined)
   if (!isNumbered || !areConsecutive(numbers)) return undefined
-  const oldLines = edit.oldLines.map((line) => line.replace(prefix, ''))
+  const oldLines = edit.oldLines.map((line) => line.replace(pattern, ''))
   if (oldLines.every((line) => line.trim() === '')) return undefined
-  const newLines = stripNewLines(edit.newLines, prefix)
+  const newLines = stripNewLines(edit.newLines, pattern)
   const present = numbers.filter((number) => number !== undefined)
   return {
     old: oldLines.join('\n'),
@@ -37,15 +46,15 @@ function strip(edit: EditTexts, prefix: RegExp, isSure: boolean): StrippedEdit |
 }
 
 /** Removes the line numbers from the new lines if they rise. Lines that the model added have no number. */
-function stripNewLines(newLines: readonly string[], prefix: RegExp): readonly string[] {
-  const numbers = numbersOf(newLines, prefix).filter((number) => number !== undefined)
+function stripNewLines(newLines: readonly string[], pattern: RegExp): readonly string[] {
+  const numbers = numbersOf(newLines, pattern).filter((number) => number !== undefined)
   const isRising = numbers.every((number, i) => i === 0 || number > numbers[i - 1]!)
-  return isRising ? newLines.map((line) => line.replace(prefix, '')) : newLines
+  return isRising ? newLines.map((line) => line.replace(pattern, '')) : newLines
 }
 
-function numbersOf(lines: readonly string[], prefix: RegExp): (number | undefined)[] {
+function numbersOf(lines: readonly string[], pattern: RegExp): (number | undefined)[] {
   return lines.map((line) => {
-    const number = prefix.exec(line)?.[1]
+    const number = pattern.exec(line)?.[1]
     return number === undefined ? undefined : Number(number)
   })
 }

@@ -348,3 +348,18 @@ describe('tolerance', () => {
     expect(refusal('  some words\nx\n\tsome words\n', 'some words \n')).toContain('lines 1, 3 match except')
   })
 })
+
+describe('a match with another indentation, and another place that may be meant', () => {
+  test('names a line there that is similar', () => {
+    expect(refusal('  return size\nreturn sise\n', 'return size', 'return 1')).toBe(
+      'line 1 matches except for its indentation; line 2 has the same indentation as old_string but different text: copy the text of the one you mean, including its indentation',
+    )
+  })
+
+  test('says of a place with lines of old_string that some are the same, because its first one may be', () => {
+    const text = '  alpha one\n  beta two\n  gamma three\n\nalpha one\nbeta two\ngamma 3\n'
+    expect(refusal(text, 'alpha one\nbeta two\ngamma three', 'delta')).toBe(
+      'line 1 matches except for its indentation; from line 5 on, some lines are exactly those of old_string and others differ: copy the text of the place you mean, including its indentation',
+    )
+  })
+})

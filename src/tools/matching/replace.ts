@@ -4,7 +4,7 @@ import { indentedRewriter } from './indented-rewriter.ts'
 import { type StrippedEdit, variantsWithoutLineNumbers } from './line-numbers.ts'
 import { describeNearest } from './not-found.ts'
 import { isDistinctive, type SearchedText, searchedText } from './searched-text.ts'
-import { competingLineIndex, lineIndexAt } from './similar-lines.ts'
+import { type CompetingPlace, competingPlace, lineIndexAt } from './similar-lines.ts'
 import {
   cutLine,
   distinctLinesAt,
@@ -39,8 +39,8 @@ export interface Replaced {
   /** How many more such lines there are. */
   readonly moreLineNumbers?: number
   /**
-   * For the model. After an inexact match: how it differed, and the lines as they are now. After an exact match: that the later lines
-   * of new_string got the indentation of the match, if they did.
+   * For the model. After an inexact match: how it differed, and the lines as they are now. After an exact match: present only if the
+   * later lines of new_string got the indentation of the match, and says so.
    */
   readonly note?: string
 }
@@ -67,8 +67,8 @@ const maxNotedLines = 12
  * Replaces the only match of the old text, or all matches. Looks for, in this order:
  * 1. an exact match, in which only line endings may differ;
  * 2. unless all matches are replaced: a match that differs in whitespace or look-alike characters;
- * 3. a single exact match that begins inside the indentation of a line. Step 1 leaves it for later, because step 2 may match that
- *    whole line, and then gives new_string its indentation.
+ * 3. a single exact match that begins inside the indentation of a line. Step 1 skips such a match: if step 2 can match the whole
+ *    line, the result is better, because step 2 also converts new_string to that line's indentation.
  *
  * Steps 1 and 2 try the old text as it is, then without line numbers that the model pasted from the output of a tool.
  */
@@ -126,8 +126,8 @@ function replaceOnlyMatch(
 ): Replaced | NotReplaced {
   const { text } = searched
   const start = found.starts[0]!
-  const otherLineIndex = otherLineWithSameIndent(searched, found.variant, start)
-  if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(searched, start, otherLineIndex))
+  const competing = placeWithSameIndent(searched, found.variant, start)
+  if (competing) return refused(ambiguousIndentationMessage(searched, start, competing))
   return replaceExact(text, found, options)
 }
 
@@ -138,24 +138,36 @@ const unclearMatchMessage = {
     `old_string was not found exactly; line ${line} matches except for characters that look alike (quotes, dashes, spaces), and it is unclear which quotes new_string means: copy these characters from the file`,
 } as const
 
-function ambiguousIndentationMessage(searched: SearchedText, start: number, otherLineIndex: number): string {
+function ambiguousIndentationMessage(
+  searched: SearchedText,
+  start: number,
+  { lineIndex, kind }: CompetingPlace,
+): string {
   const numberAt = (position: number): number => lineNumbersAt(searched.text, [position])[0]!
-  return `line ${numberAt(start)} matches except for its indentation; line ${numberAt(searched.lines().starts[otherLineIndex]!)} has the same indentation as old_string but different text: copy the text of the one you mean, including its indentation`
+  const other = competingPlaceText[kind](numberAt(searched.lines().starts[lineIndex]!))
+  return `line ${numberAt(start)} matches except for its indentation; ${other}, including its indentation`
 }
 
-/** If old_string is one unindented line and the match is indented: the index of another, similar line that the model may have meant. */
-function otherLineWithSameIndent(
+const competingPlaceText = {
+  'similar line': (line: number) =>
+    `line ${line} has the same indentation as old_string but different text: copy the text of the one you mean`,
+  'equal lines': (line: number) =>
+    `from line ${line} on, some lines are exactly those of old_string and others differ: copy the text of the place you mean`,
+} as const
+
+/** If old_string is one unindented line and the match is indented: another place that the model may have meant. */
+function placeWithSameIndent(
   searched: SearchedText,
   { old, oldLines }: EditVariant,
   start: number,
-): number | undefined {
+): CompetingPlace | undefined {
   const { text } = searched
   const end = start + old.length
   const isUnindentedLine = oldLines.length === 1 && /^\S/.test(old)
   // Only whitespace may follow on the line. Lines can be very long, so no more than 200 characters are looked at.
   const isWholeLine = isUnindentedLine && /^[ \t]*(?:[\r\n]|$)/.test(text.slice(end, end + 200))
   if (!isWholeLine || indentBefore(text, start) === '') return undefined
-  return competingLineIndex(searched, oldLines, lineIndexAt(searched, start))
+  return competingPlace(searched, oldLines, lineIndexAt(searched, start))
 }
 
 /** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
@@ -298,10 +310,8 @@ function replaceTolerantMatch(
 ): Replaced | NotReplaced {
   const { text } = searched
   if (newText === text.slice(start, end)) return refused(nothingNewMessage)
-  const otherLineIndex = differsInIndentation
-    ? competingLineIndex(searched, oldLines, lineIndexAt(searched, start))
-    : undefined
-  if (otherLineIndex !== undefined) return refused(ambiguousIndentationMessage(searched, start, otherLineIndex))
+  const competing = differsInIndentation ? competingPlace(searched, oldLines, lineIndexAt(searched, start)) : undefined
+  if (competing) return refused(ambiguousIndentationMessage(searched, start, competing))
   if (isAlreadyInserted(text, start, end, newText))
     return refused(alreadyAppliedMessage(lineNumbersAt(text, [start])[0]!))
   const edited = text.slice(0, start) + newText + text.slice(end)

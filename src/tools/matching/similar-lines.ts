@@ -16,8 +16,7 @@ const maxScoredLines = 12
  */
 export function nearestStart(searched: SearchedText, oldLines: readonly string[]): number | undefined {
   const compared = oldLines.slice(0, maxComparedLines)
-  const { texts } = searched.lines()
-  return byEqualLines(searched, compared) ?? bySimilarLine(texts, compared)
+  return byEqualLines(searched, compared) ?? bySimilarLine(searched.lines().texts, compared)
 }
 
 /** Each line of the file that equals an old line votes for where the old lines begin; longer lines count more. */
@@ -45,20 +44,20 @@ function byEqualLines(searched: SearchedText, oldLines: readonly string[]): numb
 }
 
 /** Finds lines that are similar to the longest old line. */
-function bySimilarLine(texts: readonly string[], oldLines: readonly string[]): number | undefined {
-  const [longest] = byWordCharacters(oldLines)
-  const similarity = longest === undefined ? undefined : similarityTo(oldLines[longest]!)
-  if (longest === undefined || !similarity) return undefined
+function bySimilarLine(fileLines: readonly string[], oldLines: readonly string[]): number | undefined {
+  const [longestIndex] = byWordCharacters(oldLines)
+  const similarity = longestIndex === undefined ? undefined : similarityTo(oldLines[longestIndex]!)
+  if (longestIndex === undefined || !similarity) return undefined
   let candidates: { first: number; score: number }[] = []
-  for (const [at, line] of texts.entries()) {
+  for (const [at, line] of fileLines.entries()) {
     const score = similarity(line)
     if (score < minHintSimilarity) continue
-    candidates.push({ first: at - longest, score })
+    candidates.push({ first: at - longestIndex, score })
     // Reduced now and then, to bound memory.
     if (candidates.length >= 50 * maxCandidates) candidates = best(candidates)
   }
   return mostSimilar(
-    texts,
+    fileLines,
     oldLines,
     best(candidates).map(({ first }) => first),
   )
@@ -70,16 +69,16 @@ function best(candidates: readonly { first: number; score: number }[]): { first:
 
 /** The start at which the longest old lines are most similar to the lines of the file. */
 function mostSimilar(
-  texts: readonly string[],
+  fileLines: readonly string[],
   oldLines: readonly string[],
   firsts: readonly number[],
 ): number | undefined {
   if (firsts.length < 2) return firsts[0]
-  const longest = byWordCharacters(oldLines)
+  const scoredLines = byWordCharacters(oldLines)
     .slice(0, maxScoredLines)
     .map((index) => ({ index, similarity: similarityTo(oldLines[index]!) }))
   const scores = firsts.map((first) =>
-    longest.reduce((sum, { index, similarity }) => sum + (similarity?.(texts[first + index] ?? '') ?? 0), 0),
+    scoredLines.reduce((sum, { index, similarity }) => sum + (similarity?.(fileLines[first + index] ?? '') ?? 0), 0),
   )
   return firsts[scores.indexOf(Math.max(...scores))]
 }
@@ -90,7 +89,10 @@ function byWordCharacters(lines: readonly string[]): number[] {
   return [...sizes.keys()].filter((i) => sizes[i]! > 0).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
 }
 
-/** How much of an old line a line of the file has, 0 to 1, ignoring case and whitespace; a line that is much longer scores less. */
+/**
+ * Returns a function that scores a line of the file from 0 to 1: the share of the old line's three-character pieces that it contains.
+ * Case and whitespace do not count, and a line that is much longer scores less. Undefined if the old line is too short.
+ */
 function similarityTo(oldLine: string): ((fileLine: string) => number) | undefined {
   // Large enough that pieces seldom collide.
   const size = 2 ** Math.ceil(Math.log2(Math.max(oldLine.length, 64) * 16))
@@ -135,47 +137,58 @@ function piecesOf(text: string, into: Uint16Array): number {
 /** How similar to the longest old line a line elsewhere must be to compete with the match. */
 const minCompetingSimilarity = 0.75
 
+/** Another place that the old text may mean. */
+export interface CompetingPlace {
+  /** Of the similar line, or of the first line of the place that has the equal ones: that line itself may differ or be equal. */
+  readonly lineIndex: number
+  readonly kind: 'similar line' | 'equal lines'
+}
+
 /**
- * The index of another place in the file that the old text may mean instead of the match at line `matched`: either at least half of
- * the distinctive old lines are there unchanged, or one line there is very similar to the longest distinctive old line and has the
+ * Another place in the file that the old text may mean instead of the match at line `matched`: either at least half of the
+ * distinctive old lines are there unchanged, or one line there is very similar to the longest distinctive old line and has the
  * indentation of that old line. Example: the old text is `return size`, and the match is `  return size`. An unindented line `return sizes` competes.
  */
-export function competingLineIndex(
+export function competingPlace(
   searched: SearchedText,
   oldLines: readonly string[],
   matched: number,
-): number | undefined {
-  const { texts } = searched.lines()
+): CompetingPlace | undefined {
+  const { texts: fileLines } = searched.lines()
   const distinctive = new Map(
     oldLines.flatMap((line, i) => (isDistinctive(line) ? [[line.trimEnd(), i] as const] : [])),
   )
-  const longest = [...distinctive.keys()].toSorted((a, b) => b.length - a.length)[0]
+  const longestLine = [...distinctive.keys()].toSorted((a, b) => b.length - a.length)[0]
   // If the match has a distinctive old line exactly, it is the right place.
   if (
-    longest === undefined ||
-    oldLines.some((line, i) => isDistinctive(line) && texts[matched + i]?.trimEnd() === line.trimEnd())
+    longestLine === undefined ||
+    oldLines.some((line, i) => isDistinctive(line) && fileLines[matched + i]?.trimEnd() === line.trimEnd())
   )
     return undefined
-  const indent = indentOf(longest)
+  const indent = indentOf(longestLine)
   const votes = new Map<number, number>()
-  const [similarity, edgeSimilarity] = [similarityTo(longest), edgeSimilarityTo(longest)]
-  for (const [at, text] of texts.entries()) {
-    const line = text.trimEnd()
+  const [similarity, edgeSimilarity] = [similarityTo(longestLine), edgeSimilarityTo(longestLine)]
+  for (const [at, fileLine] of fileLines.entries()) {
+    const line = fileLine.trimEnd()
     const index = distinctive.get(line)
-    const first = at - (index ?? distinctive.get(longest)!)
+    const first = at - (index ?? distinctive.get(longestLine)!)
     if (first > matched - oldLines.length && first < matched + oldLines.length) continue
     if (index !== undefined) votes.set(first, (votes.get(first) ?? 0) + 1)
     else if (
       indentOf(line) === indent &&
       Math.max(edgeSimilarity(line), similarity?.(line) ?? 0) >= minCompetingSimilarity
     )
-      return at
+      return { lineIndex: at, kind: 'similar line' }
   }
-  const [best] = [...votes].toSorted(([, a], [, b]) => b - a)
-  return best && best[1] * 2 >= distinctive.size ? Math.max(best[0], 0) : undefined
+  const [mostVoted] = [...votes].toSorted(([, a], [, b]) => b - a)
+  if (!mostVoted || mostVoted[1] * 2 < distinctive.size) return undefined
+  return { lineIndex: Math.max(mostVoted[0], 0), kind: 'equal lines' }
 }
 
-/** How much of an old line a line of the file has at its beginning and end, 0 to 1. */
+/**
+ * Returns a function that scores a line of the file from 0 to 1: the share of the old line, without its indentation, that it has in
+ * common at its beginning and end.
+ */
 const edgeSimilarityTo =
   (oldLine: string) =>
   (fileLine: string): number => {
