@@ -5,19 +5,21 @@ import { firstAmount, replyId, streamFailure, withProviderData } from './payload
 
 export const wireName = 'gemini'
 
-/**
- * What is stored with a block to send it back: a whole `block` of the service's own kind, and under `bound`, for the same
- * model only, its signature. `unsigned`: this model signs no calls.
- */
+/** What a block of a reply must keep so that it can be sent back. */
 export interface StoredData {
+  /**
+   * A part that has no equivalent in our format, or a blank text with a signature, as the service sent it. Empty if only the
+   * signature of an image is kept.
+   */
   readonly block?: object
+  /** Sent back only to the model that made it. Has the part's signature, or `unsigned` if that model does not sign calls. */
   readonly bound?: { readonly thoughtSignature?: string; readonly unsigned?: true }
 }
 
 /** Marks call ids that the service itself gave: only these are sent back. */
 export const serviceIdPrefix = 'gemini-'
 
-/** Decodes Gemini's stream. Each payload is a response that holds what was added. There is no last event: the connection ends. */
+/** Decodes Gemini's stream. Each payload is a response with the parts that are new. There is no last event: the connection ends. */
 export class GeminiDecoder implements Decoder {
   readonly #signsCalls: boolean
   readonly #content: Content[] = []
@@ -78,7 +80,7 @@ export class GeminiDecoder implements Decoder {
     else if (part.inlineData) this.#media(part)
     else {
       const { thoughtSignature: _, thought, ...block } = part
-      // An empty text may be missing.
+      // The service leaves out the field `text` if it is empty.
       if (Object.keys(block).length === 0) this.#text('', part, out)
       else this.#add({ type: 'text', text: '', ...stored({ block, ...bound(thoughtSignature) }) })
     }

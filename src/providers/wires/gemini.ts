@@ -166,14 +166,15 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
   for (const [i, block] of content.entries()) {
     switch (block.type) {
       case 'text': {
-        const { block: raw, bound } = providerDataOf<StoredData>(wireName, block)
-        if (raw) others.addRaw(i, raw, bound?.thoughtSignature)
-        else others.add(i, { text: block.text, ...signed(bound?.thoughtSignature) })
+        const { block: raw, bound: forSameModel } = providerDataOf<StoredData>(wireName, block)
+        if (raw) others.addRaw(i, raw, forSameModel?.thoughtSignature)
+        else others.add(i, { text: block.text, ...signed(forSameModel?.thoughtSignature) })
         break
       }
       case 'thinking': {
         // The service only needs thinking that it signed.
-        const signature = providerDataOf<StoredData>(wireName, block).bound?.thoughtSignature
+        const { bound: forSameModel } = providerDataOf<StoredData>(wireName, block)
+        const signature = forSameModel?.thoughtSignature
         if (signature) others.add(i, { text: block.text, thought: true, ...signed(signature) })
         break
       }
@@ -185,9 +186,9 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
         others.add(i, inline(block))
         break
       case 'tool_call': {
-        const { bound } = providerDataOf<StoredData>(wireName, block)
-        const needsSignature = calls++ === 0 && !bound?.unsigned
-        const signature = bound?.thoughtSignature ?? (needsSignature ? foreignSignature : undefined)
+        const { bound: forSameModel } = providerDataOf<StoredData>(wireName, block)
+        const needsSignature = calls++ === 0 && !forSameModel?.unsigned
+        const signature = forSameModel?.thoughtSignature ?? (needsSignature ? foreignSignature : undefined)
         others.add(i, {
           functionCall: { ...idOf(block.id), name: block.name, args: block.input },
           ...signed(signature),
@@ -242,7 +243,10 @@ class Parts {
     this.blockIndexes.push(blockIndex)
   }
 
-  /** A block of the service. An empty one holds the signature of the image before it; a text without a signature is dropped. */
+  /**
+   * Adds a part that was stored as the service sent it (`StoredData.block`). An empty object was stored only for its signature, which
+   * belongs to the image before it. A stored blank text exists only to carry a signature, so it is left out if the signature is gone.
+   */
   addRaw(blockIndex: number, raw: object, signature: string | undefined): void {
     const isEmpty = Object.keys(raw).length === 0
     const last = this.parts.at(-1)
