@@ -1,4 +1,5 @@
 import { countOf, type EditSample } from './edit-samples.ts'
+import { type BlockStyle, braceStyle, nestedSample, pythonStyle } from './nested-samples.ts'
 import type { Random } from './random.ts'
 
 /** A file, an edit as a model writes it, and what the file should become; `undefined` where only a refusal is right. */
@@ -51,6 +52,23 @@ export const editDrifts: Readonly<Record<string, Drift>> = {
     if (sample.old.length !== 1 || sample.new.length < 2 || indent === '') return undefined
     return bothLines(sample, without(indent))
   },
+
+  'nested braces, one level less': nested(braceStyle, (sample, unit) => bothLines(sample, without(unit))),
+  'nested braces, one level more': nested(braceStyle, (sample, unit) => bothLines(sample, (line) => unit + line)),
+  'nested braces, only old one level less': nested(braceStyle, (sample, unit) =>
+    drifted(sample, { old: sample.old.map(without(unit)) }),
+  ),
+  'nested braces, only old one level more': nested(braceStyle, (sample, unit) =>
+    drifted(sample, { old: sample.old.map((line) => unit + line) }),
+  ),
+  'nested Python, one level less': nested(pythonStyle, (sample, unit) => bothLines(sample, without(unit))),
+  'nested Python, one level more': nested(pythonStyle, (sample, unit) => bothLines(sample, (line) => unit + line)),
+  'nested Python, only old one level less': nested(pythonStyle, (sample, unit) =>
+    drifted(sample, { old: sample.old.map(without(unit)) }),
+  ),
+  'nested Python, only old one level more': nested(pythonStyle, (sample, unit) =>
+    drifted(sample, { old: sample.old.map((line) => unit + line) }),
+  ),
 
   'spaces at the ends of lines of the file': (sample, random) =>
     inFile(sample, (line) => line + random.pick(['', ' ', '  '])),
@@ -149,6 +167,11 @@ export const editDrifts: Readonly<Record<string, Drift>> = {
     const { old, ...rest } = drifted(sample, {})
     return old.includes('\n') ? { ...rest, old: old.replaceAll('\n', '\\n'), meant: undefined } : undefined
   },
+}
+
+/** An edit of nested blocks, where one level of indentation is what a drift adds or removes. */
+function nested(style: BlockStyle, drift: (sample: EditSample, unit: string) => Drifted): Drift {
+  return (_, random) => drift(nestedSample(style, random), style.unit)
 }
 
 /** The edit on the file, with other words for it. */

@@ -116,3 +116,57 @@ describe('Q07', () => {
     )
   })
 })
+
+describe('Q07 nested blocks that stand one level deeper in the file', () => {
+  const shifted = (lines: string, by: string): string => lines.replace(/^(?=.)/gm, by)
+  const braces = 'if (alpha) {\n  if (bravo) {\n    first()\n  }\n}'
+  const bracesFile = `function f() {\n${shifted(braces, '  ')}\n}\n`
+  const python = 'if alpha:\n    first()\n    return None\nsecond()\nif bravo:\n    third()\nreturn None'
+  const pythonFile = `def f():\n${shifted(python, '    ')}\n`
+
+  test.each([
+    ['another statement', 'if (alpha) {\n  if (bravo) {\n    second()\n  }\n}'],
+    ['a new block inside', 'if (alpha) {\n  if (bravo) {\n    first()\n    if (c) {\n      d()\n    }\n  }\n}'],
+    ['a block around a part', 'if (alpha) {\n  if (c) {\n    if (bravo) {\n      first()\n    }\n  }\n}'],
+    ['without the inner block', 'if (alpha) {\n  first()\n}'],
+  ])('are edited with braces: %s', (_, fresh) => {
+    expect(textOf(bracesFile, braces, fresh)).toBe(`function f() {\n${shifted(fresh, '  ')}\n}\n`)
+    expect(textOf(bracesFile, braces, shifted(fresh, '  '))).toBe(`function f() {\n${shifted(fresh, '  ')}\n}\n`)
+    expect(textOf(braces, shifted(braces, '  '), shifted(fresh, '  '))).toBe(fresh)
+  })
+
+  test.each([
+    ['another statement', python.replace('first', 'other')],
+    ['a block around a part', python.replace('    first()', '    if c:\n        first()')],
+    ['without the last statement', python.replace('\nreturn None', '')],
+  ])('are edited in Python: %s', (_, fresh) => {
+    expect(textOf(pythonFile, python, fresh)).toBe(`def f():\n${shifted(fresh, '    ')}\n`)
+    expect(textOf(pythonFile, python, shifted(fresh, '    '))).toBe(`def f():\n${shifted(fresh, '    ')}\n`)
+  })
+
+  test.each([
+    ['a block around everything', 'x = load()\nreturn x', 'if a:\n    x = load()\n    return x'],
+    [
+      'a line that moved into a new block',
+      'if a:\n    return None',
+      'if c:\n    if d:\n        return None\n    stop()',
+    ],
+    ['the inside of the block alone', 'if a:\n    return None', '    return None'],
+    [
+      'lines that may be of the inner or the outer block',
+      'if a:\n    done()\n    return None\nreturn None',
+      '    stop()\n    return None',
+    ],
+  ])('are refused where new_string may be indented like either: %s', (_, old, fresh) => {
+    expect(reasonOf(`def f():\n${shifted(old, '    ')}\n`, old, fresh)).toMatch(/it is unclear whether new_string/)
+  })
+
+  test('a line of new_string that stands where old_string has it by chance keeps the indentation of the file', () => {
+    const block = 'if a:\n    if b:\n        return None\n    one()\n    return None'
+    const fresh = block.replace(/ {4}return None$/, '    if c:\n        return None')
+    const file = `def f():\n${shifted(block, '    ')}\n`
+    expect(textOf(file, shifted(block, '        '), shifted(fresh, '    '))).toBe(
+      `def f():\n${shifted(fresh, '    ')}\n`,
+    )
+  })
+})

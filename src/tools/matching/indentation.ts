@@ -2,7 +2,7 @@
 export type IndentConverter = (indent: string) => string | undefined
 
 /** The indentation of one matched line: in the old text, and in the file. */
-interface IndentPair {
+export interface IndentPair {
   readonly old: string
   readonly inFile: string
 }

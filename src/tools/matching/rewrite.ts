@@ -54,7 +54,11 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
   return text
 }
 
-function sharedLines(oldLines: readonly string[], newLines: readonly string[]): { top: number; bottom: number } {
+/** How many lines two texts share at the beginning, and how many of the others at the end. */
+export function sharedLines(
+  oldLines: readonly string[],
+  newLines: readonly string[],
+): { readonly top: number; readonly bottom: number } {
   const max = Math.min(oldLines.length, newLines.length)
   let top = 0
   while (top < max && oldLines[top] === newLines[top]) top++

@@ -1,5 +1,6 @@
 import { sequencesIn } from './exact-match.ts'
 import { type IndentConverter, indentConverterFor, indentOf } from './indentation.ts'
+import { indentationBasis } from './indentation-basis.ts'
 import { characterConverter, foldLookAlikes, normalizedLine } from './look-alikes.ts'
 import { rewriteLines } from './rewrite.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
@@ -29,34 +30,34 @@ const maxMatches = 6
  * every old line into that of the file. If there are several such matches, none is chosen: the model may have meant any of them.
  */
 export function tolerantMatch(searched: SearchedText, edit: LinesOfEdit): TolerantMatch | undefined {
-  const { oldLines: splitOld, newLines } = withoutSharedBreaks(edit)
-  if (!isDistinctive(splitOld.join('\n'))) return undefined
-  // An old text that ends with a line break ends where the next line begins.
-  const endsWithBreak = splitOld.at(-1) === ''
-  const oldLines = endsWithBreak ? splitOld.slice(0, -1) : splitOld
+  const { oldLines, newLines } = withoutSharedBreaks(edit)
+  if (!isDistinctive(oldLines.join('\n'))) return undefined
+  // The match then includes the line break.
+  const endsWithBreak = oldLines.at(-1) === ''
+  const linesToFind = endsWithBreak ? oldLines.slice(0, -1) : oldLines
   const { text } = searched
   const lines = searched.lines()
-  const found = findLines(searched.normalizedLines(), oldLines.map(normalizedLine))
+  const found = findLines(searched.normalizedLines(), linesToFind.map(normalizedLine))
   if (found.length > 1) return { type: 'several', starts: found.map((index) => lines.starts[index]!) }
   const [first] = found
   if (first === undefined) return undefined
-  const fileLines = lines.texts.slice(first, first + oldLines.length)
-  const { differs, toFileIndent } = differences(oldLines, fileLines)
+  const fileLines = lines.texts.slice(first, first + linesToFind.length)
+  const { differs, toFileIndent } = differences(linesToFind, fileLines)
   if (differs.indentation && !toFileIndent) return undefined
-  const last = first + oldLines.length - 1
+  const last = first + linesToFind.length - 1
   const start = lines.starts[first]!
   const end = endsWithBreak ? (lines.starts[last + 1] ?? text.length) : lines.starts[last]! + lines.texts[last]!.length
-  const basis = differs.indentation ? indentationBasis(newLines, oldLines, fileLines) : 'file'
+  const basis = differs.indentation ? indentationBasis({ oldLines: linesToFind, fileLines, newLines }) : 'file'
   if (basis === 'unclear') return { type: 'unclear', start, what: 'indentation' }
   const rewrite = {
-    inFile: matchInFile(text, lines, first, splitOld),
-    oldLines: splitOld,
+    inFile: matchInFile(text, lines, first, oldLines),
+    oldLines: basis === 'file' && differs.indentation ? indentedLike(fileLines, oldLines) : oldLines,
     newLines,
     ending: endingsIn(text)(end) ?? '\n',
     ...(basis === 'old' && toFileIndent && { toFileIndent }),
   }
   const newText = rewriteLines(
-    differs.characters ? { ...rewrite, toFileCharacters: characterConverter(oldLines, fileLines) } : rewrite,
+    differs.characters ? { ...rewrite, toFileCharacters: characterConverter(linesToFind, fileLines) } : rewrite,
   )
   if (newText !== undefined)
     return {
@@ -69,39 +70,6 @@ export function tolerantMatch(searched: SearchedText, edit: LinesOfEdit): Tolera
     }
   // Without the characters converted: if it still fails, the indentation is what is ambiguous.
   return { type: 'unclear', start, what: rewriteLines(rewrite) === undefined ? 'indentation' : 'characters' }
-}
-
-/**
- * Whether the new lines are indented like the old text or like the file. Decided by the lines that the old and the new text have in
- * common; if there are none, by the smallest indentation. Example: the old text is `a()`, the file has `  a()`. The new text
- * `a()⏎b()` (⏎ is a line break) is indented like the old text, and `  a()⏎b()` like the file.
- */
-function indentationBasis(
-  newLines: readonly string[],
-  oldLines: readonly string[],
-  fileLines: readonly string[],
-): 'old' | 'file' | 'unclear' {
-  const indents = new Map(
-    oldLines.map((line, i) => [normalizedLine(line), { old: indentOf(line), inFile: indentOf(fileLines[i]!) }]),
-  )
-  const bases = new Set<'old' | 'file'>()
-  for (const line of newLines) {
-    const indent = line.trim() === '' ? undefined : indents.get(normalizedLine(line))
-    if (!indent || indent.old === indent.inFile) continue
-    if (indentOf(line) === indent.old) bases.add('old')
-    if (indentOf(line) === indent.inFile) bases.add('file')
-  }
-  if (bases.size === 2) return 'unclear'
-  const [only] = bases
-  if (only) return only
-  const least = leastIndent(newLines)
-  if (least === undefined || least === leastIndent(oldLines)) return 'old'
-  return least === leastIndent(fileLines) ? 'file' : 'unclear'
-}
-
-function leastIndent(lines: readonly string[]): string | undefined {
-  const indents = lines.filter((line) => line.trim() !== '').map(indentOf)
-  return indents.toSorted((a, b) => a.length - b.length)[0]
 }
 
 type LinesOfEdit = Pick<EditTexts, 'oldLines' | 'newLines'>
@@ -140,14 +108,18 @@ function findLines(allLines: readonly string[], oldLines: readonly string[]): nu
   return oldLines.every((line, i) => line === allLines[first + i]) ? [first] : []
 }
 
+/** The old lines with the indentation of the file. */
+const indentedLike = (fileLines: readonly string[], oldLines: readonly string[]): readonly string[] =>
+  oldLines.map((line, i) => (line.trim() === '' ? line : indentOf(fileLines[i]!) + line.trimStart()))
+
 /** The match as it is in the file. If the old text ends with a line break, the empty string after it is no line of the file. */
 function matchInFile(
   text: string,
   { texts, starts }: TextLines,
   first: number,
-  splitOld: readonly string[],
+  oldLines: readonly string[],
 ): SplitText {
-  const lines = splitOld.map((line, i) => (i === splitOld.length - 1 && line === '' ? '' : texts[first + i]!))
+  const lines = oldLines.map((line, i) => (i === oldLines.length - 1 && line === '' ? '' : texts[first + i]!))
   const separators = lines
     .slice(0, -1)
     .map((line, i) => text.slice(starts[first + i]! + line.length, starts[first + i + 1] ?? text.length))
