@@ -49,6 +49,14 @@ describe.skipIf(unavailable)(`a workspace in another one${skipped}`, () => {
     expect(shown).not.toContain('canary')
   })
 
+  test('one that is back in its place serves again', async () => {
+    const { inner, outer } = await nested()
+    await outer.run('mv pkg old; ln -s ../outside pkg', workspaceWrite)
+    await expect(inner.run('true', workspaceWrite)).rejects.toMatchObject({ code: 'ENOSANDBOX' })
+    await outer.run('rm pkg; mv old pkg', workspaceWrite)
+    expect(await inner.run('cat secret.txt', workspaceWrite)).toMatchObject({ stdout: 'plain' })
+  })
+
   test('one that leads to the root folder does not count as a workspace that has no sandbox', async () => {
     const { inner, outer } = await nested()
     await outer.run('mv pkg old; ln -s / pkg', workspaceWrite)

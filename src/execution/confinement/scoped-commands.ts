@@ -42,7 +42,9 @@ export function createScopedCommands(
 
   async function open(confinement: Confinement, options: ExecOptions) {
     try {
-      return { handle: handleFor(confinement.writes), scope: await commandScope(confinement, options, setting, facts) }
+      const scope = await commandScope(confinement, options, setting, facts)
+      // Afterwards: a handle remembers its folders as they are, and none is made while a link is in the place of one.
+      return { handle: handleFor(confinement.writes), scope }
     } catch (error) {
       throw noSandbox('process', confinement.profile, messageOf(error))
     }
