@@ -170,3 +170,30 @@ describe('Q07 nested blocks that stand one level deeper in the file', () => {
     )
   })
 })
+
+describe('Q07 a number and a colon before the only line of old_string', () => {
+  const file = 'return null\nx\nreturn null\n'
+  const replaceAll = (text: string, old: string, fresh: string) => replaceText(text, { old, new: fresh, all: true })
+
+  test.each(['3:', '3: '])('Q07 %j names one of several equal lines', (mark) => {
+    expect(textOf(file, `${mark}return null`, `${mark}return 1`)).toBe('return null\nx\nreturn 1\n')
+    expect(textOf('return null \n'.repeat(9), `${mark}return null\n`, 'return 1\n')?.split('\n')[2]).toBe('return 1')
+  })
+
+  test('Q07 names one line among very many, also of those that match inexactly', () => {
+    const many = 'return null\n'.repeat(3000)
+    expect(textOf(many, '2500: return null', 'return 1')?.split('\n').indexOf('return 1')).toBe(2499)
+    const indented = '  return null\n'.repeat(3000)
+    expect(textOf(indented, '2500: return null', '2500: return 1')?.split('\n').indexOf('  return 1')).toBe(2499)
+  })
+
+  test('Q07 names no other line than that, also with replace_all', () => {
+    expect(replaceAll(file, '3: return null', '3: return 1')).toMatchObject({
+      text: 'return null\nx\nreturn 1\n',
+      count: 1,
+    })
+    expect(replaceAll(file, '1: return null', '1: return 1')).toMatchObject({ count: 1, lineNumbers: [1] })
+    expect(replaceAll(file, '2: return null', '2: return 1')).toMatchObject({ type: 'refused' })
+    expect(reasonOf(file, '2: return null', '2: return 1')).toMatch(/^old_string was not found\./)
+  })
+})

@@ -46,6 +46,12 @@ describe('A144 what is told of a text that is not there', () => {
     expect(told).toContain('  old_string: ····return·first\n  the file:   →return··first')
   })
 
+  test('shows old_string as it was written, unless what it begins with is surely a line number', () => {
+    const told = preview('404: Not found here\n', '404: Not found  here')
+    expect(told).toContain('  old_string: 404:·Not·found··here\n  the file:   404:·Not·found·here')
+    expect(preview('Not found here\n', '7\tNot found  here')).toContain('  old_string: Not·found··here\n')
+  })
+
   test('names characters that look alike', () => {
     const told = preview('let  name = “x”\n', 'let name = "x"')
     expect(told).toContain('only in characters that look alike')

@@ -79,6 +79,7 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   const searched = searchedText(text)
   const texts = editTexts(edit)
   const stripped = variantsWithoutLineNumbers(texts)
+  const surelyStripped = stripped.find(({ isSurelyLineNumber }) => isSurelyLineNumber)
   const variants: readonly EditVariant[] = [texts, ...stripped]
   let insideIndentation: ExactMatches | undefined
   for (const variant of variants) {
@@ -94,7 +95,7 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
     if (result) return result
   }
   if (insideIndentation) return replaceExact(text, insideIndentation, options)
-  return refused(notFound(searched, edit, describeNearest(searched, stripped[0] ?? texts, display)))
+  return refused(notFound(searched, edit, describeNearest(searched, surelyStripped ?? texts, display)))
 }
 
 /** The edit as the model wrote it, or with pasted line numbers removed. */
@@ -109,10 +110,20 @@ interface ExactMatches extends Matches {
 /** If line numbers were removed from the old text, it matches only at the beginning of a line. */
 function exactMatchesOf(searched: SearchedText, variant: EditVariant, all: boolean): ExactMatches | undefined {
   const find = isStripped(variant) ? findAtLineStarts : findExact
-  const matches = find(searched, variant, { all })
-  const [first] = matches.starts
-  if (first === undefined || !lineNumberAgrees(searched.text, variant, first)) return undefined
-  return { ...matches, variant }
+  const line = requiredLineNumber(variant)
+  const matches = find(searched, variant, { all: all || line !== undefined })
+  const wanted = line === undefined ? matches : matchesOnLine(searched.text, matches, line)
+  return wanted.starts.length === 0 ? undefined : { ...wanted, variant }
+}
+
+/** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
+const requiredLineNumber = (variant: EditVariant): number | undefined =>
+  isStripped(variant) && !variant.isSurelyLineNumber ? variant.firstLineNumber : undefined
+
+function matchesOnLine(text: string, { starts, endOf }: Matches, line: number): Matches {
+  const numbers = lineNumbersAt(text, starts)
+  const kept = [...starts.keys()].filter((i) => numbers[i] === line)
+  return { starts: kept.map((i) => starts[i]!), endOf: (index) => endOf(kept[index]!) }
 }
 
 /** Whether old_string begins with whitespace that, in the file, is the end of a longer indentation. */
@@ -168,12 +179,6 @@ function placeWithSameIndent(
   const isWholeLine = isUnindentedLine && /^[ \t]*(?:[\r\n]|$)/.test(text.slice(end, end + 200))
   if (!isWholeLine || indentBefore(text, start) === '') return undefined
   return competingPlace(searched, oldLines, lineIndexAt(searched, start))
-}
-
-/** A prefix such as `200:` may be text. It is treated as a line number only if the match is on line 200. */
-function lineNumberAgrees(text: string, variant: EditVariant, start: number): boolean {
-  if (!isStripped(variant) || variant.isSurelyLineNumber) return true
-  return lineNumbersAt(text, [start])[0] === variant.firstLineNumber
 }
 
 const refused = (reason: string): NotReplaced => ({ type: 'refused', reason })
@@ -291,13 +296,12 @@ function replaceTolerant(
   display: (part: string) => string,
 ): Replaced | NotReplaced | undefined {
   const { text } = searched
-  const match = tolerantMatch(searched, variant)
+  const match = tolerantMatch(searched, variant, requiredLineNumber(variant))
   if (!match) return undefined
   if (match.type === 'several')
     return refused(
       `old_string was not found exactly, and ${formatLineNumbers(lineNumbersAt(text, match.starts))} match except for whitespace or look-alike characters: copy the text of one of them exactly, with enough surrounding lines to make it unique`,
     )
-  if (!lineNumberAgrees(text, variant, match.start)) return undefined
   if (match.type === 'unclear') return refused(unclearMatchMessage[match.what](lineNumbersAt(text, [match.start])[0]!))
   return replaceTolerantMatch(searched, variant, match, display)
 }

@@ -4,7 +4,7 @@ import { indentationBasis } from './indentation-basis.ts'
 import { characterConverter, foldLookAlikes, normalizedLine } from './look-alikes.ts'
 import { rewriteLines } from './rewrite.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
-import { type EditTexts, endingsIn, type SplitText, type TextLines } from './text-lines.ts'
+import { type EditTexts, endingsIn, lineNumbersAt, type SplitText, type TextLines } from './text-lines.ts'
 
 /** The result of a tolerant search. */
 export type TolerantMatch =
@@ -28,8 +28,13 @@ const maxMatches = 6
  * Finds whole lines that equal the old text except for trailing whitespace, look-alike characters, and indentation. A difference in
  * indentation is accepted only if one conversion (such as "two spaces more", or "four spaces to a tab") turns the indentation of
  * every old line into that of the file. If there are several such matches, none is chosen: the model may have meant any of them.
+ * With `lineNumber`, only a match on that line counts.
  */
-export function tolerantMatch(searched: SearchedText, edit: LinesOfEdit): TolerantMatch | undefined {
+export function tolerantMatch(
+  searched: SearchedText,
+  edit: LinesOfEdit,
+  lineNumber?: number,
+): TolerantMatch | undefined {
   const { oldLines, newLines } = withoutSharedBreaks(edit)
   if (!isDistinctive(oldLines.join('\n'))) return undefined
   // The match then includes the line break.
@@ -37,7 +42,7 @@ export function tolerantMatch(searched: SearchedText, edit: LinesOfEdit): Tolera
   const linesToFind = endsWithBreak ? oldLines.slice(0, -1) : oldLines
   const { text } = searched
   const lines = searched.lines()
-  const found = findLines(searched.normalizedLines(), linesToFind.map(normalizedLine))
+  const found = findLines(searched, linesToFind.map(normalizedLine), lineNumber)
   if (found.length > 1) return { type: 'several', starts: found.map((index) => lines.starts[index]!) }
   const [first] = found
   if (first === undefined) return undefined
@@ -93,19 +98,30 @@ function withoutSharedBreaks({ oldLines, newLines }: LinesOfEdit): LinesOfEdit {
  * search. A single match counts only if the file has these blank lines there too. Several matches are not checked for them: none of
  * them is chosen anyway.
  */
-function findLines(allLines: readonly string[], oldLines: readonly string[]): number[] {
+function findLines(searched: SearchedText, oldLines: readonly string[], lineNumber?: number): readonly number[] {
+  const allLines = searched.normalizedLines()
   const firstFilled = oldLines.findIndex((line) => line !== '')
   const lastFilled = oldLines.findLastIndex((line) => line !== '')
   const ids = new Map<string, number>()
   for (const line of oldLines) ids.set(line, ids.get(line) ?? ids.size)
-  const found = sequencesIn(
+  const matches = sequencesIn(
     Int32Array.from(allLines, (line) => ids.get(line) ?? -1),
     oldLines.slice(firstFilled, lastFilled + 1).map((line) => ids.get(line)!),
-    { overlapping: true, max: maxMatches },
+    { overlapping: true, max: lineNumber === undefined ? maxMatches : allLines.length },
   )
+  const found = lineNumber === undefined ? matches : linesWithNumber(searched, matches, lineNumber)
   if (found.length !== 1) return found
   const first = found[0]! - firstFilled
   return oldLines.every((line, i) => line === allLines[first + i]) ? [first] : []
+}
+
+function linesWithNumber(searched: SearchedText, indexes: readonly number[], lineNumber: number): readonly number[] {
+  const { starts } = searched.lines()
+  const numbers = lineNumbersAt(
+    searched.text,
+    indexes.map((index) => starts[index]!),
+  )
+  return indexes.filter((_, i) => numbers[i] === lineNumber)
 }
 
 /** The old lines with the indentation of the file. */
