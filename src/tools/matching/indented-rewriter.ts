@@ -3,8 +3,9 @@ import { rewriteLines } from './rewrite.ts'
 import { type EditTexts, endingsIn, splitKeepingEndings, withLfEndings } from './text-lines.ts'
 
 /**
- * A function that gives the new text for each match. That text has the line endings of the file, and its lines after the first
- * get the indentation of the match if they lack it. The function must be called in the order of the matches.
+ * A function that gives the new text for each match. That text has the line endings of the file. If the old text is one line, the
+ * later lines of the new text get the indentation of the match if they lack it. The function must be called in the order of the
+ * matches.
  */
 export function indentedRewriter(text: string, edit: EditTexts) {
   const newTextAt = endingsRewriter(text, edit)

@@ -24,7 +24,10 @@ export type CharacterConverter = (text: string) => string | undefined
 
 const asWritten: CharacterConverter = (text) => text
 
-/** Compares the old text with the matched lines of the file: where the model wrote `"` and the file has `“`, `"` stands for `“`. */
+/**
+ * Compares the old text with the matched lines of the file: where the model wrote `-` and the file has `–`, a `-` in the new text
+ * becomes `–`. Quotes are not converted in this direction, see `translated`.
+ */
 export function characterConverter(oldLines: readonly string[], fileLines: readonly string[]): CharacterConverter {
   for (const form of [undefined, 'NFC', 'NFD'] as const) {
     const normal = (text: string): string => (form === undefined ? text : text.normalize(form))

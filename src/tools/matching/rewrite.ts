@@ -32,10 +32,8 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
     ...inFile.lines.slice(inFile.lines.length - bottom),
   ]
   const separatorAfter = (i: number): string | undefined => {
-    // A kept line keeps its ending.
-    if (i < top) return separators[i]
-    // A new line gets the ending of the matched line with the same index.
-    if (i < bottomStart - 1) return separators[i]
+    // A kept line keeps its ending; a new line gets the ending of the matched line with the same index.
+    if (i < top || i < bottomStart - 1) return separators[i]
     // The kept lines at the bottom keep their endings, counted from the end. So the last new line gets the ending that stands directly
     // before them: if the match is `a\n`, `b\n`, `c\r\n`, `d`, and `x` replaces `b` and `c`, it gets the `\r\n` before `d`.
     return separators[Math.max(separators.length - (newLines.length - 1 - i), 0)]
@@ -98,8 +96,8 @@ function rewrittenLine(i: number, rewrite: Rewrite): string | undefined {
 
 /**
  * The beginning and the end that the new line shares with the old line are taken from the file's line; the rest is converted.
- * Converts the whole new line if the file's line equals the old one, or if their characters do not stand at the same positions (one
- * has an invisible character, or an accent composed otherwise).
+ * This needs old line and file line to differ and to correspond character by character. Otherwise (they are equal, or one has an
+ * invisible character or a decomposed accent) `toFileCharacters` converts the whole new line.
  */
 function withFileCharacters(
   newLine: string,
