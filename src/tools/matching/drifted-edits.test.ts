@@ -161,6 +161,11 @@ describe('Q07 nested blocks that stand one level deeper in the file', () => {
     expect(reasonOf(`def f():\n${shifted(old, '    ')}\n`, old, fresh)).toMatch(/it is unclear whether new_string/)
   })
 
+  test('are refused where the first line of new_string alone has another indentation', () => {
+    const fresh = shifted(braces.replace('first', 'second'), '  ').trimStart()
+    expect(reasonOf(bracesFile, shifted(braces, '    '), fresh)).toMatch(/it is unclear whether new_string/)
+  })
+
   test('a line of new_string that stands where old_string has it by chance keeps the indentation of the file', () => {
     const block = 'if a:\n    if b:\n        return None\n    one()\n    return None'
     const fresh = block.replace(/ {4}return None$/, '    if c:\n        return None')

@@ -23,6 +23,8 @@ export function indentationBasis(match: DriftedMatch): Basis | 'unclear' {
   // A block around lines, or one less, moves them by a level. It does not move the first and the last line, if they stay.
   const [first, last] = outermost
   if (first === last && (first === 'old' || first === 'file')) return first
+  // The model left out the indentation of the first line only, or means something else.
+  if (first === 'moved') return 'unclear'
   const fits = [...top, ...middle, ...bottom]
   const bases = basesIn(fits)
   if (bases.length === 2) return 'unclear'
@@ -41,8 +43,11 @@ export function indentationBasis(match: DriftedMatch): Basis | 'unclear' {
   return least === leasts.file ? 'file' : 'unclear'
 }
 
-/** Whose indentation a line has. `both`: a brace may be the inner one of the old text, or the outer one as it is in the file. */
-type Fit = Basis | 'both' | 'neither'
+/**
+ * Whose indentation a line has. `both`: a brace may be the inner one of the old text, or the outer one as it is in the file. `moved`:
+ * that of neither. `unknown`: it is blank, or both have the same indentation there.
+ */
+type Fit = Basis | 'both' | 'moved' | 'unknown'
 
 const basesIn = (fits: readonly Fit[]): Basis[] => (['old', 'file'] as const).filter((basis) => fits.includes(basis))
 
@@ -89,13 +94,12 @@ function fitsInCommon({ oldLines, fileLines, newLines }: DriftedMatch): FitsInCo
 /** Compares a line with those of the old text that have the same content. */
 function fitWith(line: string, pairs: readonly IndentPair[]): Fit {
   const indent = indentOf(line)
-  // Blank lines, and those whose indentation does not differ, cannot tell.
-  if (line.trim() === '' || pairs.some(({ old, inFile }) => old === indent && inFile === indent)) return 'neither'
+  if (line.trim() === '' || pairs.some(({ old, inFile }) => old === indent && inFile === indent)) return 'unknown'
   const fitsOld = pairs.some(({ old }) => old === indent)
   const fitsFile = pairs.some(({ inFile }) => inFile === indent)
   if (fitsOld && fitsFile) return 'both'
   if (fitsOld) return 'old'
-  return fitsFile ? 'file' : 'neither'
+  return fitsFile ? 'file' : 'moved'
 }
 
 function leastIndent(lines: readonly string[]): string | undefined {
