@@ -53,7 +53,7 @@ const basesIn = (fits: readonly Fit[]): Basis[] => (['old', 'file'] as const).fi
 
 /** The new lines that the old text has too. */
 interface FitsInCommon {
-  /** The first and the last of them, each compared with the line of the old text that it is; absent if they are not first or last there. */
+  /** The first and the last new line, if both texts begin or end with it: compared with that line of the old text alone. */
   readonly outermost: readonly [Fit | undefined, Fit | undefined]
   /** Those with which both texts begin. */
   readonly top: readonly Fit[]
