@@ -14,10 +14,10 @@ export function describeNearest(
   const oldLines = edit.oldLines.at(-1) === '' ? edit.oldLines.slice(0, -1) : edit.oldLines
   const nearest = nearestStart(searched, oldLines)
   if (nearest === undefined) return 'Nothing in the file is like it; read the file again'
-  const { texts, starts } = searched.lines()
+  const { lines, starts } = searched.lines()
   const first = Math.max(nearest, 0)
-  const end = Math.min(nearest + oldLines.length, texts.length)
-  const different = firstDifferentLine(texts, oldLines, nearest)
+  const end = Math.min(nearest + oldLines.length, lines.length)
+  const different = firstDifferentLine(lines, oldLines, nearest)
   const from = Math.max(Math.min((different ?? first) - 3, end - maxShownLines), first)
   const until = Math.min(from + maxShownLines, end)
   const numbers = lineNumbersAt(searched.text, starts.slice(first, end))
@@ -29,17 +29,21 @@ export function describeNearest(
   const shownPart = until - from < end - first ? `. Lines ${numberOf(from)}-${numberOf(until - 1)} of them` : ''
   return [
     `${similar}${shownPart}:`,
-    ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(display(line))}`),
+    ...lines.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(display(line))}`),
     ...(different === undefined
       ? []
-      : difference(numberOf(different), display(oldLines[different - nearest]!), display(texts[different]!))),
+      : difference(numberOf(different), display(oldLines[different - nearest]!), display(lines[different]!))),
   ].join('\n')
 }
 
 /** The index of the first line of the file that differs. The old text may begin and end in the middle of a line. */
-function firstDifferentLine(texts: readonly string[], oldLines: readonly string[], first: number): number | undefined {
+function firstDifferentLine(
+  fileLines: readonly string[],
+  oldLines: readonly string[],
+  first: number,
+): number | undefined {
   for (const [i, oldLine] of oldLines.entries()) {
-    const fileLine = texts[first + i]
+    const fileLine = fileLines[first + i]
     if (fileLine === undefined || fileLine === oldLine) continue
     const isPart =
       (i === 0 && fileLine.endsWith(oldLine)) ||

@@ -319,13 +319,13 @@ function replaceTolerantMatch(
   if (isAlreadyInserted(text, start, end, newText))
     return refused(alreadyAppliedMessage(lineNumbersAt(text, [start])[0]!))
   const edited = text.slice(0, start) + newText + text.slice(end)
-  const { texts, starts } = linesWithOffsets(newText)
+  const { lines, starts } = linesWithOffsets(newText)
   const notedStarts = starts.slice(0, maxNotedLines).map((offset) => start + offset)
   const numbers = lineNumbersAt(edited, notedStarts)
   const note = [
     `old_string did not match exactly; the match differed in ${how}, and now reads:`,
-    ...texts.slice(0, maxNotedLines).map((line, i) => `${numbers[i]}\t${cutLine(display(line))}`),
-    ...(texts.length > maxNotedLines ? ['…'] : []),
+    ...lines.slice(0, maxNotedLines).map((line, i) => `${numbers[i]}\t${cutLine(display(line))}`),
+    ...(lines.length > maxNotedLines ? ['…'] : []),
   ]
   return { type: 'replaced', text: edited, count: 1, lineNumbers: numbers.slice(0, 1), note: note.join('\n') }
 }

@@ -18,7 +18,7 @@ export function searchedText(text: string): SearchedText {
     text,
     lfText: once(() => withLfEndings(text)),
     lines,
-    normalizedLines: once(() => lines().texts.map(normalizedLine)),
+    normalizedLines: once(() => lines().lines.map(normalizedLine)),
   }
 }
 

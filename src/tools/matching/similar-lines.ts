@@ -16,7 +16,7 @@ const maxScoredLines = 12
  */
 export function nearestStart(searched: SearchedText, oldLines: readonly string[]): number | undefined {
   const compared = oldLines.slice(0, maxComparedLines)
-  return byEqualLines(searched, compared) ?? bySimilarLine(searched.lines().texts, compared)
+  return byEqualLines(searched, compared) ?? bySimilarLine(searched.lines().lines, compared)
 }
 
 /** Each line of the file that equals an old line votes for where the old lines begin; longer lines count more. */
@@ -40,7 +40,7 @@ function byEqualLines(searched: SearchedText, oldLines: readonly string[]): numb
     }
   }
   const firsts = [...votes].filter(([, count]) => count === highest).map(([first]) => first)
-  return mostSimilar(searched.lines().texts, oldLines, firsts.slice(0, maxCandidates))
+  return mostSimilar(searched.lines().lines, oldLines, firsts.slice(0, maxCandidates))
 }
 
 /** Finds lines that are similar to the longest old line. */
@@ -154,7 +154,7 @@ export function competingPlace(
   oldLines: readonly string[],
   matched: number,
 ): CompetingPlace | undefined {
-  const { texts: fileLines } = searched.lines()
+  const { lines: fileLines } = searched.lines()
   const distinctive = new Map(
     oldLines.flatMap((line, i) => (isDistinctive(line) ? [[line.trimEnd(), i] as const] : [])),
   )

@@ -1,13 +1,13 @@
 /** The lines of a text and their start positions. */
 export interface TextLines {
   /** Without their endings, and without a byte order mark. */
-  readonly texts: readonly string[]
+  readonly lines: readonly string[]
   readonly starts: readonly number[]
 }
 
 /** Splits a text into lines, which end with `\n`, `\r\n` or `\r`. */
 export function linesWithOffsets(text: string): TextLines {
-  const texts: string[] = []
+  const lines: string[] = []
   const starts: number[] = []
   let start = text.startsWith('\uFEFF') ? 1 : 0
   let newline = text.indexOf('\n')
@@ -16,17 +16,17 @@ export function linesWithOffsets(text: string): TextLines {
     const isCarriage = carriage >= 0 && (newline < 0 || carriage < newline)
     const end = isCarriage ? carriage : newline
     starts.push(start)
-    texts.push(text.slice(start, end))
+    lines.push(text.slice(start, end))
     start = isCarriage && newline === carriage + 1 ? newline + 1 : end + 1
     if (newline >= 0 && newline < start) newline = text.indexOf('\n', start)
     if (carriage >= 0 && carriage < start) carriage = text.indexOf('\r', start)
   }
   // The text after the last line ending is a line only if it is not empty.
-  if (start < text.length || texts.length === 0) {
+  if (start < text.length || lines.length === 0) {
     starts.push(start)
-    texts.push(text.slice(start))
+    lines.push(text.slice(start))
   }
-  return { texts, starts }
+  return { lines, starts }
 }
 
 /**

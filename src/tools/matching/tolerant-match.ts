@@ -4,7 +4,7 @@ import { indentationBasis } from './indentation-basis.ts'
 import { characterConverter, foldLookAlikes, normalizedLine } from './look-alikes.ts'
 import { rewriteLines } from './rewrite.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
-import { type EditTexts, endingsIn, lineNumbersAt, type SplitText, type TextLines } from './text-lines.ts'
+import { type EditTexts, endingsIn, lineNumbersAt, type SplitText } from './text-lines.ts'
 
 /** The result of a tolerant search. */
 export type TolerantMatch =
@@ -41,21 +41,21 @@ export function tolerantMatch(
   const endsWithBreak = oldLines.at(-1) === ''
   const linesToFind = endsWithBreak ? oldLines.slice(0, -1) : oldLines
   const { text } = searched
-  const lines = searched.lines()
+  const { lines, starts } = searched.lines()
   const found = findLines(searched, linesToFind.map(normalizedLine), lineNumber)
-  if (found.length > 1) return { type: 'several', starts: found.map((index) => lines.starts[index]!) }
+  if (found.length > 1) return { type: 'several', starts: found.map((index) => starts[index]!) }
   const [first] = found
   if (first === undefined) return undefined
-  const fileLines = lines.texts.slice(first, first + linesToFind.length)
+  const fileLines = lines.slice(first, first + linesToFind.length)
   const { differs, toFileIndent } = differences(linesToFind, fileLines)
   if (differs.indentation && !toFileIndent) return undefined
   const last = first + linesToFind.length - 1
-  const start = lines.starts[first]!
-  const end = endsWithBreak ? (lines.starts[last + 1] ?? text.length) : lines.starts[last]! + lines.texts[last]!.length
+  const start = starts[first]!
+  const end = endsWithBreak ? (starts[last + 1] ?? text.length) : starts[last]! + lines[last]!.length
   const basis = differs.indentation ? indentationBasis({ oldLines: linesToFind, fileLines, newLines }) : 'file'
   if (basis === 'unclear') return { type: 'unclear', start, what: 'indentation' }
   const rewrite = {
-    inFile: matchInFile(text, lines, first, oldLines),
+    inFile: matchInFile(searched, first, oldLines),
     oldLines: basis === 'file' && differs.indentation ? indentedLike(fileLines, oldLines) : oldLines,
     newLines,
     ending: endingsIn(text)(end) ?? '\n',
@@ -73,7 +73,7 @@ export function tolerantMatch(
       how: describe(differs, basis),
       differsInIndentation: differs.indentation,
     }
-  // Without the characters converted: if it still fails, the indentation is what is ambiguous.
+  // Tried again without converting characters: if that fails too, the indentation is what is ambiguous.
   return { type: 'unclear', start, what: rewriteLines(rewrite) === undefined ? 'indentation' : 'characters' }
 }
 
@@ -129,13 +129,10 @@ const indentedLike = (fileLines: readonly string[], oldLines: readonly string[])
   oldLines.map((line, i) => (line.trim() === '' ? line : indentOf(fileLines[i]!) + line.trimStart()))
 
 /** The match as it is in the file. If the old text ends with a line break, the empty string after it is no line of the file. */
-function matchInFile(
-  text: string,
-  { texts, starts }: TextLines,
-  first: number,
-  oldLines: readonly string[],
-): SplitText {
-  const lines = oldLines.map((line, i) => (i === oldLines.length - 1 && line === '' ? '' : texts[first + i]!))
+function matchInFile(searched: SearchedText, first: number, oldLines: readonly string[]): SplitText {
+  const { text } = searched
+  const { lines: fileLines, starts } = searched.lines()
+  const lines = oldLines.map((line, i) => (i === oldLines.length - 1 && line === '' ? '' : fileLines[first + i]!))
   const separators = lines
     .slice(0, -1)
     .map((line, i) => text.slice(starts[first + i]! + line.length, starts[first + i + 1] ?? text.length))
