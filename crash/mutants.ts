@@ -230,8 +230,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: "if (isLeft && !(contextIfBegun && replay === 'opaque')) return",
-        replace: 'if (isLeft) return',
+        find: "const isRepeatable = !contextIfBegun || replay !== 'opaque'",
+        replace: 'const isRepeatable = true',
       },
     ],
     scene: 'left',
