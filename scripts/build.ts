@@ -130,7 +130,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
       ...['extensions/disclosure/tool-search', 'extensions/disclosure/lazy-tool'],
     ],
   ],
-  ['loop', ['core/run-lifecycle']], // loaded by the first run
+  ['loop', ['core/run-lifecycle', 'execution/files/confined-path']], // loaded by the first run
   [
     'start', // what `libero run` and the first screen of the terminal share
     [

@@ -1,10 +1,11 @@
+import { messageOf } from '../core/errors.ts'
 import type { Confinement, ExecutionContext, ExecutionHandle, SandboxSupport } from '../core/execution.ts'
 import { traceVariables } from '../core/meta.ts'
 import type { CommandLimits } from './commands/command-shell.ts'
 import type { Commands } from './commands/commands.ts'
 import type { ConfinedCommands } from './confinement/engine.ts'
 import type { ConfinedFiles } from './files/confined-files.ts'
-import type { Roots } from './files/confined-path.ts'
+import type { ResolvedFolders } from './files/confined-path.ts'
 
 export interface ProcessContextOptions {
   /** Default: the working directory of this process when the handle is created. */
@@ -45,30 +46,23 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     return state
   }
 
-  async function openCommands(state: HandleState): Promise<Commands> {
-    try {
+  function commandsOf(state: HandleState): Promise<Commands> {
+    const load = async () => {
       const { createCommands } = await import('./commands/commands.ts')
       return createCommands({ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits })
-    } catch (error) {
-      delete state.commands // may work the next time, for instance after a shortage of descriptors
-      throw error
     }
+    return (state.commands ??= load().catch(forget(state, 'commands')))
   }
 
-  async function confinedOf(state: HandleState): Promise<ConfinedCommands> {
-    state.confined ??= import('./confinement/engine.ts')
-      .then(({ createConfinedCommands }) => {
-        const added = sandboxPaths && { added: sandboxPaths }
-        return createConfinedCommands({
-          ...{ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits },
-          ...{ realPathOf: state.realPathOf, ...added },
-        })
+  function confinedOf(state: HandleState): Promise<ConfinedCommands> {
+    const load = async () => {
+      const { createConfinedCommands } = await import('./confinement/engine.ts')
+      return createConfinedCommands({
+        ...{ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits },
+        ...{ realPathOf: state.realPathOf, ...(sandboxPaths && { added: sandboxPaths }) },
       })
-      .catch((error) => {
-        delete state.confined // as above
-        throw error
-      })
-    return state.confined
+    }
+    return (state.confined ??= load().catch(forget(state, 'confined')))
   }
 
   async function supportOf(state: HandleState): Promise<SandboxSupport> {
@@ -77,19 +71,13 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     try {
       return await (await confinedOf(state)).support()
     } catch (error) {
-      const { messageOf } = await import('../core/errors.ts')
       return { profiles: [], why: messageOf(error), isUntried: true }
     }
   }
 
   function filesOf(state: HandleState): Promise<ConfinedFiles> {
-    state.files ??= import('./files/confined-files.ts')
-      .then(({ confinedFiles }) => confinedFiles({ roots: state.roots }))
-      .catch((error) => {
-        delete state.files // may work the next time, for instance after a shortage of descriptors
-        throw error
-      })
-    return state.files
+    const load = async () => (await import('./files/confined-files.ts')).confinedFiles({ roots: state.roots })
+    return (state.files ??= load().catch(forget(state, 'files')))
   }
 
   async function withFiles<T>(handle: ExecutionHandle, use: (files: ConfinedFiles, cwd: string) => Promise<T>) {
@@ -103,8 +91,9 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
     async spawn(config = {}) {
       checkEnv(config.env)
-      const handle = { id: `process-${++n}`, type: 'process', cwd: await folder(cwd, config.cwd) }
-      const state = { cwd: handle.cwd, env: config.env, ...(await resolved(handle.cwd, folders, roots)) }
+      const { resolveFolders } = await import('./files/confined-path.ts')
+      const state = { env: config.env, ...resolveFolders([cwd, config.cwd], folders, roots) }
+      const handle = { id: `process-${++n}`, type: 'process', cwd: state.cwd }
       if (sandbox === 'required') requireSandbox(await supportOf(state))
       handles.set(handle.id, state)
       return handle
@@ -119,8 +108,7 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
       const { confinement } = options
       if (confinement && sandbox === 'off') throw await refusedOutside(confinement)
       if (confinement) return (await confinedOf(state)).run(command, confinement, options)
-      state.commands ??= openCommands(state)
-      return (await state.commands).run(command, options)
+      return (await commandsOf(state)).run(command, options)
     },
 
     readFile: (handle, path) => withFiles(handle, (files, at) => files.readFile(at, path)),
@@ -142,11 +130,7 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
   }
 }
 
-interface HandleState {
-  readonly cwd: string
-  /** Of the file tools. */
-  readonly roots: Roots
-  readonly realPathOf: (folder: string) => string
+interface HandleState extends ResolvedFolders {
   readonly env: Readonly<Record<string, string>> | undefined
   commands?: Promise<Commands>
   confined?: Promise<ConfinedCommands>
@@ -154,16 +138,13 @@ interface HandleState {
   ending?: Promise<void>
 }
 
-/** The real paths of the folders of a handle: later, a command of this or another handle could put a link in the place of one. */
-async function resolved(
-  cwd: string,
-  folders: readonly string[],
-  roots: ProcessContextOptions['roots'],
-): Promise<Pick<HandleState, 'roots' | 'realPathOf'>> {
-  const { realPathOf, resolveRoots } = await import('./files/confined-path.ts')
-  const real = new Map([cwd, ...folders].map((folder) => [folder, realPathOf(folder)]))
-  return { roots: resolveRoots(roots ?? [cwd]), realPathOf: (folder) => real.get(folder) ?? realPathOf(folder) }
-}
+/** What could not be loaded may be the next time, for instance after a shortage of descriptors. */
+const forget =
+  (state: HandleState, name: 'commands' | 'confined' | 'files') =>
+  (error: unknown): never => {
+    delete state[name]
+    throw error
+  }
 
 async function endAll({ commands, confined }: HandleState): Promise<void> {
   const opened = await Promise.allSettled([commands, confined])
@@ -195,11 +176,6 @@ const noShell =
 
 function onWindows(): boolean {
   return typeof process !== 'undefined' && process.platform === 'win32'
-}
-
-async function folder(...parts: (string | undefined)[]): Promise<string> {
-  const { resolve } = await import('node:path')
-  return resolve(...parts.filter((part) => part !== undefined))
 }
 
 const known = ['cwd', 'env', 'inheritEnv', 'roots', 'limits', 'sandbox', 'sandboxPaths']

@@ -38,9 +38,9 @@ export function crashEntries(
   const shared = isShared && { sharedCrash: sessionCountOfDeadProcess }
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop, ...shared }
   const crashes = transcript.crashes + 1
-  const isEnough = hasStoreFailed ? hasLostReply && crashes >= maxLostReplies : !isShared && crashes >= maxCrashes
-  if (!isEnough) return [...results, ended]
-  const what = hasLostReply ? 'its store failed, or its process ended,' : 'its process ended'
+  const most = hasLostReply ? maxLostReplies : maxCrashes
+  if (isShared || stop === 'error' || crashes < most) return [...results, ended]
+  const what = hasLostReply ? 'its store failed' : 'its process ended'
   const reason = `${what} ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
 }

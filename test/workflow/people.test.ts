@@ -77,7 +77,7 @@ describe('questions', () => {
     await workflow.sendMsgToAgent(id, 'Paint')
     expect((await workflow.sendMsgToAgent(id, 'Never mind')).state).toBe('completed')
     expect(texts(provider.requests[1]!.messages).slice(-2)).toEqual([
-      'user: ←Skipped: the user sent a new message',
+      'user: ←Skipped: the user sent a new message before this call ended. Its effects may or may not have happened; check before repeating it.',
       'user: Never mind',
     ])
     await expect(workflow.answerQuestion(id, 'q1', 'red')).rejects.toThrow(

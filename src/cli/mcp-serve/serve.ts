@@ -71,7 +71,7 @@ export async function overHttp(values: McpServeValues, io: Io): Promise<number> 
     server.maxConnections = 256
     try {
       await listen(server, typeof http === 'string' ? Number(http) : 0, host)
-      io.err(`libero: MCP at ${addressOf(server)}`)
+      io.err(`libero: MCP at ${addressOf(server)}/mcp`)
       io.err(
         token
           ? 'libero: clients need the token of LIBERO_MCP_TOKEN'

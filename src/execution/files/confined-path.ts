@@ -136,6 +136,29 @@ export function resolveRoots(roots: readonly string[] | 'any'): Roots {
   }
 }
 
+/** The folders of a handle, resolved when it is made. */
+export interface ResolvedFolders {
+  readonly cwd: string
+  /** Of the file tools. */
+  readonly roots: Roots
+  readonly realPathOf: (folder: string) => string
+}
+
+/** Resolves the folders of a handle: later, a command of this or another handle could put a link in the place of one. */
+export function resolveFolders(
+  pathsToCwd: readonly (string | undefined)[],
+  folders: readonly string[],
+  givenRoots: readonly string[] | 'any' | undefined,
+): ResolvedFolders {
+  const cwd = resolve(...pathsToCwd.filter((path) => path !== undefined))
+  const real = new Map([cwd, ...folders].map((folder) => [folder, realPathOf(folder)]))
+  return {
+    cwd,
+    roots: resolveRoots(givenRoots ?? [cwd]),
+    realPathOf: (folder) => real.get(folder) ?? realPathOf(folder),
+  }
+}
+
 function resolveRoot(root: string): string {
   if (!isAbsolute(root)) throw new Error(`The root folder "${root}" must be an absolute path`)
   return realPathOf(resolve(root))
