@@ -54,7 +54,7 @@ exec "$@" --remount-ro / --chdir "$folder" -- /bin/sh -c ${shellQuote(inside)}
 `
 
 /**
- * Sets \`ignores\`, the ignore file of the person, and writes settings that name it: those of the person may have secrets, and
+ * Sets `ignores`, the ignore file of the person, and writes settings that name it: those of the person may have secrets, and
  * are not shown. They are read again if a file of them is newer, or if they include others.
  */
 const personalIgnoresScript = `

@@ -9,15 +9,10 @@ import type { Bubblewrap } from './check.ts'
 import { runCovered } from './covered.ts'
 import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
 import { type Disarming, disarmings, noteOn } from './new-repositories.ts'
-import {
-  type ClosedView,
-  type KnownRepositories,
-  type Repair,
-  type SandboxPolicyOptions,
-  sandboxPolicy,
-} from './policy.ts'
+import { type ClosedView, type KnownRepositories, type SandboxPolicyOptions, sandboxPolicy } from './policy.ts'
 import { createPrivateFolder } from './private-folder.ts'
 import { createProcessCgroup } from './process-cgroup.ts'
+import type { Repair } from './repairs.ts'
 import type { Restoration } from './restore.ts'
 import type { SandboxedProgram } from './runner.ts'
 import { awaitGate, innerCommand, proxyEnv, stderr } from './script.ts'

@@ -99,7 +99,7 @@ function moveAside(root: string, path: string, before: string | undefined): stri
   }
 }
 
-function isThere(path: string): boolean {
+export function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
