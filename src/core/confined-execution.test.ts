@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createAgent } from '../index.ts'
 import { call, memoryExecution, scripted, tool } from '../testing/index.ts'
-import { type Confinement, confinedExecution, type ExecutionContext } from './execution.ts'
+import { checkedExecution, confinedExecution, sharedContextOf } from './confined-execution.ts'
+import type { Confinement, ExecutionContext } from './execution.ts'
 
 const confinement: Confinement = {
   ...{ profile: 'read-only', reads: [], writes: [], hidden: [], hosts: [], home: 'empty' },
@@ -41,4 +42,14 @@ test('a context without a sandbox refuses a confined command before it starts', 
   const bound = confinedExecution(without satisfies ExecutionContext, confinement)
   await expect(bound.exec(await bound.spawn(), 'ls')).rejects.toMatchObject({ code: 'ENOSANDBOX' })
   expect(started).toEqual([])
+})
+
+test('the contexts that calls get share one context, whose queues they wait in', () => {
+  const execution = memoryExecution()
+  const ofCall = confinedExecution(
+    checkedExecution(execution, async () => {}),
+    confinement,
+  )
+  expect(sharedContextOf(ofCall)).toBe(execution)
+  expect(sharedContextOf(execution)).toBe(execution)
 })

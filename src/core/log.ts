@@ -27,8 +27,8 @@ interface LogOptions {
 /** What a log begins with. */
 export interface LogHistory {
   readonly entries: readonly LogEntry[]
-  /** For a log that is opened from a checkpoint: the transcript up to entry `from`. `entries` are those after it. */
-  readonly checkpoint?: { readonly transcript: Transcript; readonly from: number } | undefined
+  /** For a log that is opened from a checkpoint: the transcript up to and including entry `upTo`. `entries` are those after it. */
+  readonly checkpoint?: { readonly transcript: Transcript; readonly upTo: number } | undefined
 }
 
 interface Append {
@@ -73,7 +73,7 @@ export class Log {
 
   #begin({ checkpoint, entries }: LogHistory, lastNotifiedSeq = 0): void {
     this.transcript = checkpoint?.transcript ?? new Transcript()
-    this.#head = checkpoint?.from ?? 0
+    this.#head = checkpoint?.upTo ?? 0
     this.addDurable(entries, lastNotifiedSeq)
   }
 

@@ -79,7 +79,7 @@ async function prepareNextStep(run: Run, { turnId, isModelDone }: StepOutcome): 
   const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
-  // The inbox may have changed while the handlers ran. A new message keeps the run from ending; otherwise it waits for the next step.
+  // The inbox may have changed meanwhile. If the run would end now, a message that has just come is delivered. Else it waits for the next step.
   if (next.stop) await run.log.flushed()
   messages = next.stop ? run.inbox.nextAfterStep({ isModelDone }) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []

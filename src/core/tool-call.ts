@@ -191,14 +191,14 @@ async function answerUnknownTool(run: Run, { call, callInfo }: PreparedCall): Pr
 }
 
 /** How a call ended whose tool did not return a result. */
-type Ending = 'suspended' | 'invalid' | 'timeout' | 'left' | 'cancelled' | 'error'
+type Ending = 'suspended' | 'invalid' | 'timeout' | 'left' | 'stopped' | 'error'
 
 function endingOf(run: Run, error: unknown, timer: CallTimer): Ending {
   if (error instanceof Suspended) return 'suspended'
   if (error instanceof InvalidInput) return 'invalid'
   if (error instanceof TimeLimitError) return 'timeout'
   if (isLeaving(run)) return 'left'
-  return timer.cancellation.isCancelled ? 'cancelled' : 'error'
+  return timer.cancellation.isCancelled ? 'stopped' : 'error'
 }
 
 /**
@@ -226,10 +226,11 @@ async function answerFailure(
   if (!contextIfBegun) await closeChildCallsIfStarted(run, call.id)
   else {
     const { attempt, hasStartedChildren, hasSuspendedChild } = contextIfBegun
-    // Child agents may still be running. If the call was cancelled, they were cancelled with it and close their own calls. If the
-    // process leaves the run, they leave their calls open. After an error they only have to end before the call gets its result.
-    const isCancelled = ending === 'cancelled' || ending === 'timeout'
-    if (attempt > 1 || hasSuspendedChild || (hasStartedChildren && !isCancelled)) await closeChildCalls(run, [call.id])
+    // Child agents may still be running. If the call was stopped or took too long, they were cancelled with it and close their own calls.
+    // If this process leaves the run, they leave calls open, which must be closed. After an error they are only waited for.
+    const doChildrenClose = ending === 'stopped' || ending === 'timeout'
+    if (attempt > 1 || hasSuspendedChild || (hasStartedChildren && !doChildrenClose))
+      await closeChildCalls(run, [call.id])
   }
   switch (ending) {
     case 'invalid':
@@ -238,26 +239,29 @@ async function answerFailure(
       const text = interruptedText(processLeftText, { replay }, contextIfBegun?.outputSoFar)
       return logErrorWithoutHooks(run, call, text, 'unknown')
     }
-    case 'cancelled':
-      return answerCancelled(run, prepared, timer, contextIfBegun)
+    case 'stopped':
+      return answerStopped(run, prepared, timer, contextIfBegun)
     default:
       return answerError(run, prepared, error, ending)
   }
 }
 
-/** The result of a call that was stopped by the end of its run or by the failure of a call beside it. */
-function answerCancelled(
+/**
+ * The result of a call that was stopped: by the end of its run or, with the outcome `cancelled`, by the failure of a call beside it or the
+ * end of the call that made it.
+ */
+function answerStopped(
   run: Run,
   { call, tool }: PreparedCall,
   { cancellation: { reason } }: CallTimer,
   contextIfBegun: CallContext | undefined,
 ): MaybePromise<CallResult> {
-  const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
-  const why = hasSiblingFailed ? reason.message : runStoppedText
+  const { isCancelled } = run.cancellation
+  const why = isCancelled ? runStoppedText : reason instanceof SiblingFailed ? reason.message : callerEndedText
   const { attempt = 1 } = run.log.transcript.lastStartOf(call.id) ?? {}
   const hasBegun = contextIfBegun || attempt > 1 // in this attempt, or in an earlier one
   const text = hasBegun ? interruptedText(why, tool ?? {}, contextIfBegun?.outputSoFar) : didNotRunText(why)
-  return logErrorWithoutHooks(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
+  return logErrorWithoutHooks(run, call, text, isCancelled ? 'aborted' : 'cancelled')
 }
 
 /** The model reads the error of a failed tool, or the result that a handler of `tool:error` gave in place of the error. */
@@ -273,6 +277,8 @@ async function answerError(
   const output = result === undefined ? `Tool error: ${messageOf(error)}` : normalizeHandlerResult(result).output
   return runResultHooksAndLog(run, callInfo, { output, isError: true }, outcome)
 }
+
+const callerEndedText = 'Cancelled: the call that made this one has ended'
 
 /** The reason for which the calls beside a failed one are cancelled. */
 export class SiblingFailed extends Error {
@@ -293,7 +299,8 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
     return logErrorWithoutHooks(run, call, interruptedText(processLeftText, {}), 'unknown')
   const verdict = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
-  if (!verdict) return { output: didNotRunText(runStoppedText), isError: true }
+  if (!verdict)
+    return { output: didNotRunText(run.cancellation.isCancelled ? runStoppedText : callerEndedText), isError: true }
   if (verdict.halt && !verdict.block) return suspendedResult(verdict.halt)
   const timer = new CallTimer(run.clock, context.nestedCancellation)
   try {

@@ -1,13 +1,8 @@
 import type { ResolvedBehavior } from './behavior.ts'
 import { CallTimer, type Cancellable } from './call-timer.ts'
 import { Cancellation } from './cancellation.ts'
-import {
-  type Confinement,
-  checkedExecution,
-  confinedExecution,
-  type ExecutionContext,
-  type ExecutionHandle,
-} from './execution.ts'
+import { checkedExecution, confinedExecution } from './confined-execution.ts'
+import type { Confinement, ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Interact } from './interaction.ts'
 import type { Log } from './log.ts'
 import type { Run } from './run.ts'

@@ -38,7 +38,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     return session
   }
 
-  /** A child is written under the lease of its root. Sessions that are each other's parents have none. */
+  /** The session whose lease covers this one: the root of its tree. Of sessions that are each other's parents, it is one of them. */
   function rootOf(session: MemorySession): MemorySession {
     const seen = new Set<MemorySession>()
     let root: MemorySession | undefined = session

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkedExecution } from '../core/confined-execution.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { type EntryBody, Log, type LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
@@ -200,6 +201,17 @@ describe('changes of one file', () => {
     await Promise.all(all)
     const content = await place.readFile(handles[0]!, paths[0]!)
     expect(content).toBe(Array.from({ length: 30 }, (_, i) => `${i}\n`).join(''))
+  })
+
+  test('by calls whose commands are checked each on its own are all there too', async () => {
+    put('a.txt', '')
+    const all = Array.from({ length: 8 }, async (_, i) => {
+      const ofCall = checkedExecution(execution, async () => {})
+      const ctx = await context({ execution: ofCall, callId: String(i) })
+      return changeFile(ctx, { path: 'a.txt', access: 'edit' }, append(`${i}\n`))
+    })
+    await Promise.all(all)
+    expect(held('a.txt')).toBe('0\n1\n2\n3\n4\n5\n6\n7\n')
   })
 
   test('through links meet at the file itself', async () => {

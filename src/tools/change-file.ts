@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
+import { sharedContextOf } from '../core/confined-execution.ts'
 import { codeOf, messageOf } from '../core/errors.ts'
 import type { FileInfo, OpenFile } from '../core/execution.ts'
 import type { FileTouch, PreviewContext, ToolContext, TouchedFile } from '../core/tool.ts'
@@ -57,13 +58,14 @@ export const maxEditableBytes = 64 * 1024 * 1024
 export async function changeFile<T>(ctx: ChangeContext, touch: FileTouch, change: Change<T>): Promise<ChangeResult<T>> {
   const { path } = touch
   refuseFolderName(path)
-  const { execution, handle, signal } = ctx
+  const { handle, signal } = ctx
+  const owner = sharedContextOf(ctx.execution)
   // Changes of one file wait in one queue, which all agents of an execution context share. The file is identified by its key, which
   // is the same for all its names. A file that is to be created has no key yet, so calls also wait in a queue for the path.
-  return runSerially(execution, `path ${posix.resolve(handle.cwd, path)}`, signal, async () => {
+  return runSerially(owner, `path ${posix.resolve(handle.cwd, path)}`, signal, async () => {
     const key = await withFileIfExists(ctx, path, async (file) => file?.info.key)
     if (key === undefined) return changeExclusively(ctx, touch, change)
-    return runSerially(execution, key, signal, () => changeExclusively(ctx, touch, change))
+    return runSerially(owner, key, signal, () => changeExclusively(ctx, touch, change))
   })
 }
 

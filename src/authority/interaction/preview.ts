@@ -1,6 +1,6 @@
 import type { Decision } from '../../core/authority.ts'
+import { confinedExecution } from '../../core/confined-execution.ts'
 import { messageOf } from '../../core/errors.ts'
-import { confinedExecution } from '../../core/execution.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Run } from '../../core/run.ts'
 import type { EditPreview, FilePreview, ToolDef, ToolPreview } from '../../core/tool.ts'

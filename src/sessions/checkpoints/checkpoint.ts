@@ -110,7 +110,7 @@ export function needsEarlierTurns({ checkpoint, entries }: History): boolean {
 /** How a log begins that is opened with this history. */
 export function logHistory({ checkpoint, entries }: History): LogHistory {
   if (!checkpoint) return { entries }
-  return { entries, checkpoint: { transcript: restore(checkpoint), from: checkpoint.from } }
+  return { entries, checkpoint: { transcript: restore(checkpoint), upTo: checkpoint.from } }
 }
 
 /** The transcript of a history. */

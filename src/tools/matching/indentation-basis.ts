@@ -13,14 +13,15 @@ interface DriftedMatch {
 type Basis = 'old' | 'file'
 
 /**
- * Whether the new lines are indented like the old text or like the file. The lines that the old and the new text have in common tell,
- * and the smallest indentation; `unclear` if they contradict each other. Example: the old text is `a()⏎b()` (⏎ is a line break), the
+ * Whether the new lines are indented like the old text or like the file. Two things decide: the indentation of the lines that the old
+ * and the new text share, and the smallest indentation of the new lines; `unclear` if these contradict each other. Example: the old text is `a()⏎b()` (⏎ is a line break), the
  * file has two spaces before both. The new text `a()⏎c()` is indented like the old text, `  a()⏎  c()` like the file, and
  * `if (x)⏎  a()` may be either.
  */
 export function indentationBasis(match: DriftedMatch): Basis | 'unclear' {
   const { outermost, top, middle, bottom } = fitsInCommon(match)
-  // A block around lines, or one less, moves them by a level. It does not move the first and the last line, if they stay.
+  // To wrap lines in a block, or to unwrap them, moves them by one level, but not the first and the last line. So if both texts begin and
+  // end with the same line, and these two lines agree, they decide.
   const [first, last] = outermost
   if (first === last && (first === 'old' || first === 'file')) return first
   // The model left out the indentation of the first line only, or means something else.
@@ -37,17 +38,18 @@ export function indentationBasis(match: DriftedMatch): Basis | 'unclear' {
     return isContradicted && basesIn(top).length === 0 ? 'unclear' : only
   }
   if (least === undefined) return 'old'
-  // New lines that are all as deep as the deeper one of the two texts may also be an inner block of the other one.
-  if (fits.includes('both') && least.length > Math.min(leasts.old!.length, leasts.file!.length)) return 'unclear'
+  // The new lines may then be indented like the deeper of the two texts, or be an inner block that is indented like the other text.
+  if (fits.includes('either') && least.length > Math.min(leasts.old!.length, leasts.file!.length)) return 'unclear'
   if (least === leasts.old) return 'old'
   return least === leasts.file ? 'file' : 'unclear'
 }
 
 /**
- * Whose indentation a line has. `both`: a brace may be the inner one of the old text, or the outer one as it is in the file. `moved`:
- * that of neither. `unknown`: it is blank, or both have the same indentation there.
+ * Whose indentation a new line has. `either`: the same line, such as a brace, is several times in the old text; this indentation fits one
+ * of them as the old text has it, and another one as the file has it. `moved`: it fits none of them. `neutral`: the line is blank, or
+ * both texts have the same indentation there.
  */
-type Fit = Basis | 'both' | 'moved' | 'unknown'
+type Fit = Basis | 'either' | 'moved' | 'neutral'
 
 const basesIn = (fits: readonly Fit[]): Basis[] => (['old', 'file'] as const).filter((basis) => fits.includes(basis))
 
@@ -57,7 +59,7 @@ interface FitsInCommon {
   readonly outermost: readonly [Fit | undefined, Fit | undefined]
   /** Those with which both texts begin. */
   readonly top: readonly Fit[]
-  /** Those that are left when both ends are taken away: the brace of a new block is then not taken for one of the old text. */
+  /** Those between the two ends that are also between them in the old text: another one may be, for instance, the brace of a new block. */
   readonly middle: readonly Fit[]
   /** Those with which both texts end. */
   readonly bottom: readonly Fit[]
@@ -94,10 +96,10 @@ function fitsInCommon({ oldLines, fileLines, newLines }: DriftedMatch): FitsInCo
 /** Compares a line with those of the old text that have the same content. */
 function fitWith(line: string, pairs: readonly IndentPair[]): Fit {
   const indent = indentOf(line)
-  if (line.trim() === '' || pairs.some(({ old, inFile }) => old === indent && inFile === indent)) return 'unknown'
+  if (line.trim() === '' || pairs.some(({ old, inFile }) => old === indent && inFile === indent)) return 'neutral'
   const fitsOld = pairs.some(({ old }) => old === indent)
   const fitsFile = pairs.some(({ inFile }) => inFile === indent)
-  if (fitsOld && fitsFile) return 'both'
+  if (fitsOld && fitsFile) return 'either'
   if (fitsOld) return 'old'
   return fitsFile ? 'file' : 'moved'
 }

@@ -359,7 +359,7 @@ describe('a match with another indentation, and another place that may be meant'
   test('says of a place with lines of old_string that some are the same, because its first one may be', () => {
     const text = '  alpha one\n  beta two\n  gamma three\n\nalpha one\nbeta two\ngamma 3\n'
     expect(refusal(text, 'alpha one\nbeta two\ngamma three', 'delta')).toBe(
-      'line 1 matches except for its indentation; from line 5 on, some lines are exactly those of old_string and others differ: copy the text of the place you mean, including its indentation',
+      'line 1 matches except for its indentation; the place at line 5 has some lines of old_string exactly, and the rest changed: copy the text of the place you mean, including its indentation',
     )
   })
 })

@@ -163,7 +163,7 @@ const competingPlaceText = {
   'similar line': (line: number) =>
     `line ${line} has the same indentation as old_string but different text: copy the text of the one you mean`,
   'equal lines': (line: number) =>
-    `from line ${line} on, some lines are exactly those of old_string and others differ: copy the text of the place you mean`,
+    `the place at line ${line} has some lines of old_string exactly, and the rest changed: copy the text of the place you mean`,
 } as const
 
 /** If old_string is one unindented line and the match is indented: another place that the model may have meant. */
@@ -322,12 +322,14 @@ function replaceTolerantMatch(
   const { lines, starts } = linesWithOffsets(newText)
   const notedStarts = starts.slice(0, maxNotedLines).map((offset) => start + offset)
   const numbers = lineNumbersAt(edited, notedStarts)
+  const difference = `old_string did not match exactly; the match differed in ${how}`
   const note = [
-    `old_string did not match exactly; the match differed in ${how}, and now reads:`,
+    `${difference}, and now reads:`,
     ...lines.slice(0, maxNotedLines).map((line, i) => `${numbers[i]}\t${cutLine(display(line))}`),
     ...(lines.length > maxNotedLines ? ['…'] : []),
-  ]
-  return { type: 'replaced', text: edited, count: 1, lineNumbers: numbers.slice(0, 1), note: note.join('\n') }
+  ].join('\n')
+  const replaced = { type: 'replaced', text: edited, count: 1, lineNumbers: numbers.slice(0, 1) } as const
+  return { ...replaced, note: newText === '' ? `${difference}, and was removed` : note }
 }
 
 function notFound(searched: SearchedText, edit: TextEdit, nearest: string): string {
