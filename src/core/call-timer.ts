@@ -17,6 +17,8 @@ export class CallTimer {
   readonly cancellation: Cancellation
   readonly #clock: Clock
   readonly #unlisten: () => void
+  /** That of the call that makes these calls. */
+  readonly #outer: CallTimer | undefined
   #giveUp: ((error: unknown) => void) | undefined
   #limit = 0
   #limitedSince = 0
@@ -26,8 +28,9 @@ export class CallTimer {
   #firesAt = Number.POSITIVE_INFINITY
   #cancelTimer: (() => void) | undefined
 
-  constructor(clock: Clock, cancellation: Cancellation) {
+  constructor(clock: Clock, cancellation: Cancellation, outer?: CallTimer) {
     this.#clock = clock
+    this.#outer = outer
     this.cancellation = cancellation
     this.#unlisten = cancellation.onCancel(() => this.#giveUp?.(waitCancelledMarker))
   }
@@ -61,11 +64,11 @@ export class CallTimer {
     })
   }
 
-  /** Stops the clock while `work` runs: for waiting for a person, for instance. */
+  /** Stops the clocks of this and the outer calls while `work` runs: for waiting for a person, for instance. */
   async pausedFor<T>(work: T | Promise<T>): Promise<T> {
     if (this.#pauses++ === 0) this.#pausedSince = this.#clock.now()
     try {
-      return await work
+      return await (this.#outer ? this.#outer.pausedFor(work) : work)
     } finally {
       if (--this.#pauses === 0) this.#dueAt += this.#clock.now() - Math.max(this.#pausedSince, this.#limitedSince)
     }

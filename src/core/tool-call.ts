@@ -296,13 +296,16 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   const earlierResult = transcript.nestedResultOf(call.id)
   if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
-  if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
+  const start = transcript.lastStartOf(call.id)
+  // If its process left the run, an opaque call without a result was suspended before: one that still ran has got a result.
+  const runOfStart = transcript.runs.find(({ endSeq = Number.POSITIVE_INFINITY }) => endSeq > (start?.seq ?? 0))
+  if (start?.replay === 'opaque' && transcript.isUnderWay(call.id) && runOfStart?.status !== 'left')
     return logErrorWithoutHooks(run, call, interruptedText(processLeftText, {}), 'unknown')
   const verdict = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
   if (!verdict)
     return { output: didNotRunText(run.cancellation.isCancelled ? runStoppedText : callerEndedText), isError: true }
   if (verdict.halt && !verdict.block) return suspendedResult(verdict.halt)
-  const timer = new CallTimer(run.clock, context.nestedCancellation)
+  const timer = new CallTimer(run.clock, context.nestedCancellation, context.timer)
   try {
     return await executeCall(run, prepared, verdict, timer)
   } finally {

@@ -220,3 +220,35 @@ test('a prompt that is sent again with its key continues the run that had logged
   expect(continued).toMatchObject([{ runId }])
   expect(texts(next.agent.turns)).toEqual(['user: go', 'assistant: Done.'])
 })
+
+test('a nested call that was suspended when its process left the run goes on in the next process', async () => {
+  const store = createMemoryStore()
+  const begun = Promise.withResolvers<void>()
+  const inner = tool('inner', (_, ctx) => (ctx.answer ? 'answered' : ctx.suspend('a question')), { replay: 'opaque' })
+  const outer = tool('outer', async (_, ctx) => (await ctx.call('inner', {})).output, {
+    replay: 'keyed',
+    isConcurrencySafe: true,
+  })
+  let executions = 0
+  const slow = tool(
+    'slow',
+    () => {
+      begun.resolve()
+      return executions++ === 0 ? new Promise<string>(() => {}) : 'done'
+    },
+    { replay: 'keyed', isConcurrencySafe: true },
+  )
+  const tools = { inner, outer, slow }
+  const agent = await firstProcess(store, tools, [call('1', 'outer'), call('2', 'slow')])
+  const run = agent.run({ prompt: 'go' })
+  await begun.promise
+  await vi.waitFor(async () => expect((await typesIn(store)).filter((type) => type === 'call_started')).toHaveLength(3))
+  await new Promise((resolve) => setTimeout(resolve, 10)) // until the nested call is suspended
+  await agent.leave()
+  await run
+  const next = await nextProcess(store, tools, 'Done.')
+  expect(await next.agent.run()).toMatchObject({ status: 'suspended', stopReason: 'a question' })
+  await next.agent.session!.answer('1.1', { content: 'yes' })
+  await next.agent.run()
+  expect(texts(next.agent.turns)[2]).toBe('user: ←answered ←done')
+})

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent, createSession, defineTool } from '../../src/index.ts'
 import { call, fakeClock, memoryExecution, scripted, texts, tool } from '../../src/testing/index.ts'
+import type { ToolDef } from '../../src/types.ts'
 
 describe('what a tool may use', () => {
   test('destructured functions work: progress is reported until the call has its result', async () => {
@@ -165,6 +166,38 @@ describe('time limits', () => {
     await clock.advance(1000)
     await running
     expect(texts(agent.turns)[2]).toBe('user: ←80 ←90 ←Tool error: it took longer than 100 ms ←99')
+  })
+
+  test('no limit of a call counts while a person decides about a call two levels below', async () => {
+    const clock = fakeClock()
+    const calling = (name: string): ToolDef =>
+      tool(`calls_${name}`, async (_, ctx) => (await ctx.call(name, {})).output, { timeoutMs: 100 })
+    const tools = {
+      calls_look: calling('look'),
+      calls_calls_look: calling('calls_look'),
+      look: tool('look', () => 'seen'),
+    }
+    const agent = createAgent({ provider: scripted([call('1', 'calls_calls_look')], 'fin'), clock, tools })
+    const decided = Promise.withResolvers<void>()
+    agent.hooks.hook('tool:gate', ({ name }) => (name === 'look' ? decided.promise : undefined))
+    const running = agent.run({ prompt: 'go' })
+    await clock.advance(1000)
+    decided.resolve()
+    await running
+    expect(texts(agent.turns)[2]).toBe('user: ←seen')
+  })
+
+  test('a call whose caller took too long is logged as cancelled, not as one of a run that was stopped', async () => {
+    const clock = fakeClock()
+    const caller = tool('caller', (_, ctx) => ctx.call('hang', {}), { timeoutMs: 100 })
+    const tools = { caller, hang: hang({ timeoutMs: 0 }) }
+    const agent = createAgent({ provider: scripted([call('1', 'caller')], 'fin'), clock, tools })
+    const results: unknown[] = []
+    agent.log.subscribe((entry) => void (entry.type === 'call_result' && results.push([entry.callId, entry.outcome])))
+    const running = agent.run({ prompt: 'go' })
+    await clock.advance(101)
+    await running
+    expect(results).toContainEqual(['1.1', 'cancelled'])
   })
 })
 

@@ -287,7 +287,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
   async function linkBase(log: LogWriter, id: string, { base, head }: Fence): Promise<void> {
     if (base !== undefined) await shareEntries({ dir, id, base, head })
     else await writeBase(folderOf(id), id, []) // a process may have died before the first entry of a fork
-    log.beginAfter(base === undefined ? 0 : head)
+    if (log.isEmpty) log.beginAfter(base === undefined ? 0 : head) // another append may have been first
   }
 
   return {
