@@ -17,7 +17,7 @@ import { runLoop } from './loop.ts'
 import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { closeChildCallsIfStarted } from './tool-call.ts'
+import { closeCallsOfChildAgentsIfAny } from './tool-call.ts'
 import { abortedResult, skippedResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -82,7 +82,7 @@ async function executePrepared(
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (bookkeeping.isLoggingStarted && shouldCloseOpenCalls({ status, stopReason }))
-      await closeChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
+      await closeCallsOfChildAgentsIfAny(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (bookkeeping.isLoggingStarted)
       await log.append(...lastEntries(run, { status, stopReason, failure }, bookkeeping))
   } catch (error) {
@@ -229,7 +229,7 @@ async function logRunStart(run: Run, plan: RunPlan, bookkeeping: RunBookkeeping)
   bookkeeping.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await closeChildCallsIfStarted(run, ...open)
+    await closeCallsOfChildAgentsIfAny(run, ...open)
     for (const id of open) entries.push(skippedResult(transcript, id))
     // Read the inbox only now, with no `await` before the append below: during an await a message could be withdrawn.
     waiting = run.inbox.fromEarlierRuns()

@@ -3,7 +3,7 @@ import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { closeChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { closeCallsOfChildAgentsIfAny, executeCall, SiblingFailed } from './tool-call.ts'
 import { type GateVerdict, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
@@ -35,7 +35,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   // Calls are still open here only if the run was cancelled. They get results even if a gate or a tool asked to suspend the run: a
   // cancelled run is not suspended.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await closeChildCallsIfStarted(run, ...open)
+  await closeCallsOfChildAgentsIfAny(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -127,8 +127,8 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 }
 
 /**
- * Runs a call after its gate, unless the gate halted it, or there is a reason not to start it. `gated` is the gate's verdict or, if the gate
- * was not asked, the reason for that. A call with such a reason never runs, even if the reason no longer holds (the steering was
+ * Runs a call after its gate, unless the gate halted it, or there is a reason not to start it. `gated` is the gate's verdict or, if it
+ * gave none, the reason for that. A call with such a reason never runs, even if the reason no longer holds (the steering was
  * withdrawn), because no gate has allowed it.
  */
 function runAfterGate(
@@ -181,7 +181,7 @@ function siblingFailure({ cancellation: { reason } }: CallTimer): NoStart | unde
 function answerWithoutRunning(run: Run, { call }: PreparedCall, noStart: NoStart): MaybePromise<CallResult> {
   const text = noStart.textOf(run.log.transcript, call.id)
   const { outcome } = noStart
-  const childCallsClosed = closeChildCallsIfStarted(run, call.id)
+  const childCallsClosed = closeCallsOfChildAgentsIfAny(run, call.id)
   if (!childCallsClosed) return logErrorWithoutHooks(run, call, text, outcome)
   return childCallsClosed.then(() => logErrorWithoutHooks(run, call, text, outcome))
 }

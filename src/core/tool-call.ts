@@ -67,7 +67,7 @@ function executeUnwrapped(
 /** Logs the result of a call whose tool does not run: the gate blocked it or gave a result, or the model wrote an invalid call. */
 async function answerWithoutTool(run: Run, prepared: PreparedCall, verdict: GateVerdict): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
-  await closeChildCallsIfStarted(run, call.id)
+  await closeCallsOfChildAgentsIfAny(run, call.id)
   if (verdict.block) {
     const reason = printable(verdict.reason) || 'this call is not allowed'
     return logErrorWithoutHooks(run, call, `Blocked: ${reason}`, 'blocked')
@@ -122,7 +122,7 @@ async function runTool(run: Run, prepared: RunnableCall, verdict: GateVerdict, t
     return answerFailure(run, prepared, error, timer, context)
   }
   context.close()
-  if (context.hasSuspendedChild || context.attempt > 1) await closeChildCalls(run, [call.id])
+  if (context.hasSuspendedChild || context.attempt > 1) await closeCallsOfChildAgents(run, [call.id])
   return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
@@ -223,14 +223,14 @@ async function answerFailure(
   }
   const isRepeatable = !contextIfBegun || replay !== 'opaque'
   if (ending === 'left' && isRepeatable) return leftOpen()
-  if (!contextIfBegun) await closeChildCallsIfStarted(run, call.id)
+  if (!contextIfBegun) await closeCallsOfChildAgentsIfAny(run, call.id)
   else {
     const { attempt, hasStartedChildren, hasSuspendedChild } = contextIfBegun
     // Child agents may still be running. If the call was stopped or took too long, they were cancelled with it and close their own calls.
     // If this process leaves the run, they leave calls open, which must be closed. After an error they are only waited for.
     const doChildrenClose = ending === 'stopped' || ending === 'timeout'
     if (attempt > 1 || hasSuspendedChild || (hasStartedChildren && !doChildrenClose))
-      await closeChildCalls(run, [call.id])
+      await closeCallsOfChildAgents(run, [call.id])
   }
   switch (ending) {
     case 'invalid':
@@ -313,18 +313,21 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   }
 }
 
-/** `closeChildCalls` for those of the calls that have started: a call that never started has no child agents. */
-export function closeChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+/** `closeCallsOfChildAgents` for those of the calls that have started: a call that never started has no child agents. */
+export function closeCallsOfChildAgentsIfAny(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? closeChildCalls(run, started) : undefined
+  return started.length > 0 ? closeCallsOfChildAgents(run, started) : undefined
 }
 
 /**
  * Waits until the child agents of these calls have ended, then gives a result to each call that they left open. Needed before a call gets
- * its own result, if a child agent of it was suspended or left, or was started by an earlier attempt and not continued by this one. Other
+ * its own result, if a child agent of it was suspended, or left its run, or was started by an earlier attempt and not continued by this one. Other
  * child agents close their own calls.
  */
-async function closeChildCalls({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+async function closeCallsOfChildAgents(
+  { session, children, cancellation }: Run,
+  callIds: readonly string[],
+): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns the child agents now
   const { closeCallsInChildSessions, isChildOf } = await import('./children.ts')
   // A child agent that was cancelled may still be writing to its session.

@@ -35,8 +35,9 @@ export function suspendedResult({ reason }: { readonly reason?: unknown }): Call
 export const leftOpen = (): CallResult => suspendedResult({})
 
 /**
- * Asks the handlers of `tool:transform`, logs the result, then tells those of `tool:after`. For calls that ran or failed to start,
- * and for results that a gate substituted.
+ * Asks the handlers of `tool:transform`, logs the result, then tells those of `tool:after`. For calls that ran to
+ * their end, with or without an error; for those that failed before the tool began (in `beforeTool` or an `around` handler); and for results
+ * that a gate gave.
  */
 export function runResultHooksAndLog(
   run: Run,
@@ -80,7 +81,7 @@ async function logBetweenHooks(
   return result
 }
 
-/** Logs an error as the result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it was running. */
+/** Logs an error as the result, without `tool:transform` and `tool:after`: for a call that was not to run (blocked, invalid, skipped), or was stopped. */
 export function logErrorWithoutHooks(
   run: Run,
   call: ToolCallBlock,

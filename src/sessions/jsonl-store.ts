@@ -5,8 +5,8 @@ import { SessionNotFoundError, StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { BlobStore, EntryRange, SessionStore, StoreChange } from '../core/store.ts'
 import { networkFileSystemOf } from '../platform/network-fs.ts'
+import { findKeysInSteps } from './jsonl/accepted-keys.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
-import { findKeysInSteps } from './jsonl/delivered-keys.ts'
 import { refuseLink } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
 import { addMessage, syncInbox, waitingMessages } from './jsonl/inbox-file.ts'
@@ -55,7 +55,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const dir = resolve(options.dir)
   const storeInstanceId = randomUUID()
   const pacer = new StartPacer()
-  const index = new StoreIndex({ dir, storeInstanceId, clock, identity: indexedIdentity })
+  const index = new StoreIndex({ dir, storeInstanceId, clock, identity: identityIfIndexable })
   const leases = createLeases({ dir, storeInstanceId, clock, sync, pacer, index, prepare })
   const readPositions = new Map<string, ReadPosition>()
   const watched = new WatchedSessions(dir, storeInstanceId)
@@ -87,7 +87,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   }
 
   /** Two processes could not share an index on a network file system. */
-  function indexedIdentity(): string | undefined {
+  function identityIfIndexable(): string | undefined {
     return networkFileSystemOf(dir, options.readMountTable) === undefined ? identityOf(dir, 'current') : undefined
   }
 
@@ -188,7 +188,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
         refuseLink(folderOf(id))
         const entries = inboxOnly ? [] : await read(id, { after: seen, limit: maxWatchedEntries })
         if (!inboxOnly && entries.length === 0) await requireEntry(id, seen)
-        // The inbox is read after the log, so that a message that was delivered in between is not shown as waiting.
+        // The inbox is read after the log, so that a message that was accepted in between is not shown as waiting.
         return { entries, inbox: waitingMessages(folderOf(id)) }
       }
       const subscribe = (wake: () => void): (() => void) => poller.add(id, { wake, inboxOnly })

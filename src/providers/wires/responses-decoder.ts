@@ -166,7 +166,8 @@ export class ResponsesDecoder implements Decoder {
     this.#announceClientCalls(out)
     const reason = response.incomplete_details?.reason ?? (type === 'response.incomplete' ? 'unknown' : undefined)
     const items = this.#items.filter((item, i) => {
-      // An incomplete call must not run. The last one is kept if the stop reason says that it was cut off.
+      // Incomplete calls are dropped, except for the last one, if the output limit cut it off. It does not run either: with that stop reason
+      // its arguments count as unreadable, and the model is told.
       const isCut = isCall(item) && reason !== undefined && (!item.isDone || item.raw.status === 'incomplete')
       return !isCut || (reason === 'max_output_tokens' && i === this.#items.length - 1)
     })

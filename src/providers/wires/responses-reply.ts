@@ -33,7 +33,10 @@ export const isCall = ({ kind, call }: Item): boolean =>
 /** The separator between the parts of a summary. */
 export const paragraph = '\n\n'
 
-/** What is stored with a block to send it back. Existing logs have these names; variables have those in parentheses. */
+/**
+ * What is stored with a block to send it back. The names of the fields are fixed, because existing logs have them. Code that reads a field
+ * gives its value the name in parentheses.
+ */
 export interface StoredData {
   /** A whole item of the service's own kind (`serviceItem`). */
   readonly block?: object

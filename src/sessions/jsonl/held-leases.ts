@@ -136,8 +136,8 @@ export class HeldLeases {
   }
 
   /**
-   * Whether another process may write a child under the lease of one of its ancestors. It cannot if this store holds the lease
-   * of the root and no other process opened a session between the two directly.
+   * Whether another process may still be writing to this child under the lease of an ancestor. That is ruled out if this store holds the
+   * lease of the root, and no session on the way from the root to the child has a lease of its own with another writer.
    */
   mayHaveWriterUnderAncestorLease(id: string): boolean {
     const [, parent, ...above] = lineageOf(this.#dir, id)

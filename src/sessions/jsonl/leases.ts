@@ -10,7 +10,7 @@ import { putBlob } from './blob-files.ts'
 import { withWriteErrors } from './file-errors.ts'
 import { withFolderLock } from './folder-lock.ts'
 import { busy, type HeldLease, HeldLeases } from './held-leases.ts'
-import { compactInbox, hasNewlyDelivered, waitingMessages } from './inbox-file.ts'
+import { compactInbox, hasNewlyAccepted, waitingMessages } from './inbox-file.ts'
 import {
   isHeld,
   type LeaseRecord,
@@ -155,8 +155,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
       const lease = { epoch, owner, since: now, expires, ttlMs, storeInstanceId, process: thisProcess() }
       writeLease(folder, lease)
       held.add(id, acquired) // at once, so that the writer of its parent sees both
-      // Order: the taker writes lease.json, then removes the moved file. A reader checks the moved file, then the lease. So
-      // it always sees one of them.
+      // Order: this writes lease.json, then removes the moved file. The writer of the parent (`HeldLeases.openChild`) checks the moved file
+      // first, then the lease. So it always sees one of them.
       await finishReplacing(folder)
       if (ttlMs === 0) await held.close(id)
     } catch (error) {
@@ -169,7 +169,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     return { ...(await take(id, folder, request)), ...(died && { died }) }
   }
 
-  /** If the last holder died with the lease: its process, and how many sessions it had. */
+  /** If the last holder died while it held the lease: its process, and how many sessions it had. */
   async function deathOf({ expires, process }: LeaseRecord, now: number): Promise<Lease['died']> {
     if (expires === 0 || !process) return undefined
     const state = new ProcessStates().of(process)
@@ -177,7 +177,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
     return { processId: processIdOf(process), sessions: await index.leasesOfDead(process) }
   }
 
-  /** Descendants are written under the lease of the root session, so their logs are replaced with it. */
+  /** Descendants are written under the lease of the root session, so their logs are replaced too. */
   async function replaceTree(id: string): Promise<void> {
     await replaceLog(folderOf(id))
     for (const child of childrenOf(dir, id))
@@ -311,7 +311,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, 
 /** A session that was never written is not in the index. */
 const unindexed: OnDelete = () => () => {}
 
-/** The inbox, which is compacted if it has messages that were delivered since. */
+/** The inbox, which is compacted if it has messages that are in the log by now. */
 async function inboxOf(folder: string): Promise<readonly InboxItem[]> {
-  return hasNewlyDelivered(folder) ? withFolderLock(folder, () => compactInbox(folder)) : waitingMessages(folder)
+  return hasNewlyAccepted(folder) ? withFolderLock(folder, () => compactInbox(folder)) : waitingMessages(folder)
 }

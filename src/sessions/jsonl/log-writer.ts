@@ -49,7 +49,7 @@ export class LogWriter {
   /** How many appends use this log. It is not closed meanwhile to make room for others. */
   users = 0
   /** How many entries the session shares with the one it was forked from. */
-  #base: number
+  #sharedCount: number
   readonly #options: WriterOptions
   readonly #fd: number
   readonly #waiting: Append[] = []
@@ -68,7 +68,7 @@ export class LogWriter {
     this.#options = options
     this.path = logPath(options.folder)
     this.name = basename(options.folder)
-    this.#base = sharedEntries(partsOf(options.folder))
+    this.#sharedCount = sharedEntries(partsOf(options.folder))
     this.#fd = openForAppending(this.path)
     const { dev, ino, birthtimeNs } = withReadErrors(this.path, () => fs.fstatSync(this.#fd, { bigint: true }))
     this.identity = { dev, ino, birthtimeNs }
@@ -90,9 +90,9 @@ export class LogWriter {
   }
 
   /** Begins an empty log after the entries that the session shares. */
-  beginAfter(base: number): void {
-    this.#base = base
-    this.head = base
+  beginAfter(sharedCount: number): void {
+    this.#sharedCount = sharedCount
+    this.head = sharedCount
   }
 
   /** Returns the number of bytes written, or 0 if these entries were already stored. Without `sync` it is synchronous. */
@@ -258,7 +258,7 @@ export class LogWriter {
   }
 
   #lines() {
-    return { fd: this.#fd, path: this.path, first: this.#base + 1 }
+    return { fd: this.#fd, path: this.path, first: this.#sharedCount + 1 }
   }
 }
 

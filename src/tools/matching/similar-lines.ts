@@ -139,7 +139,7 @@ const minCompetingSimilarity = 0.75
 
 /** Another place that the old text may mean. */
 export interface CompetingPlace {
-  /** Of the similar line, or of the first line of the place that has the equal ones: that line itself may differ or be equal. */
+  /** `similar line`: the index of that line. `equal lines`: where old_string would begin; that line need not be one of the equal ones. */
   readonly lineIndex: number
   readonly kind: 'similar line' | 'equal lines'
 }

@@ -21,7 +21,7 @@ export const Aspect = {
   /** This store object appended entries, and has counted them in the summary. */
   log: 1,
   /** Entries were appended that may take messages out of the inbox. */
-  delivered: 2,
+  accepted: 2,
   mail: 4,
   lease: 8,
   /** It is unknown what has changed: the files have to be looked at. */
@@ -69,7 +69,7 @@ function saveRow(database: IndexDatabase, dir: string, name: string, aspects: nu
     saveSession(database, row, name, session, own)
   }
   if (!row) return true // it has no entries
-  if (aspects & Aspect.mail || (aspects & Aspect.delivered && row.has_mail > 0))
+  if (aspects & Aspect.mail || (aspects & Aspect.accepted && row.has_mail > 0))
     saveMail(database, row, mailState(folder))
   if (aspects & Aspect.lease) saveLeaseProcess(database, row, leaseProcessOf(folder))
   return true

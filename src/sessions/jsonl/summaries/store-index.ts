@@ -102,7 +102,7 @@ export class StoreIndex {
   /** Adds an append to the summary of its session. Returns what changed. */
   append(name: string, appended: Appended): number {
     if (!this.#own.add(name, appended)) return Aspect.unknown
-    return appended.originalEntries.some((entry) => 'clientKey' in entry) ? Aspect.log | Aspect.delivered : Aspect.log
+    return appended.originalEntries.some((entry) => 'clientKey' in entry) ? Aspect.log | Aspect.accepted : Aspect.log
   }
 
   #addUnsaved(name: string, aspects: number): void {

@@ -10,7 +10,10 @@ import { completeEnd, lineStart } from './log-lines.ts'
 /** A place in a log up to which keys were searched for in vain. */
 export interface SearchedPart {
   readonly offset: number
-  /** Of the last bytes before it: lines that could not be synced may be removed after they were searched, and others follow. */
+  /**
+   * The digest of the last bytes before `offset`. If it no longer fits, these lines were removed, because they could not be synced, and others
+   * were written in their place: the search begins anew.
+   */
   readonly digest: string
 }
 
