@@ -1,10 +1,13 @@
 import { mkdirSync, readdirSync, realpathSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { emptyFolder, skipped, unavailable } from '../../test/bubblewrap-kit.ts'
 import { readOnly, workspaceWrite, write } from '../../test/confinement-kit.ts'
+import { testInTurns } from '../../test/soak.ts'
 import type { Confinement } from '../core/execution.ts'
 import { createProcessContext } from './process.ts'
+
+const test = testInTurns(2)
 
 describe.skipIf(unavailable)(`a workspace in another one${skipped}`, () => {
   test.each([
