@@ -255,7 +255,7 @@ function checkNumbers(id: string, entries: readonly LogEntry[], head: number): v
   if (wrong) throw new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`)
 }
 
-/** Resolves with the next change of a session, when `signal` aborts, or once nobody waits for it any more. */
+/** Resolves with the next change of a session, when `signal` aborts, or when the caller stops waiting for it. */
 function nextChange(
   watchers: Shared['watchers'],
   id: string,

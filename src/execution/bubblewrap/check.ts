@@ -15,7 +15,7 @@ export interface Bubblewrap {
 }
 
 /**
- * This machine, or this workspace, has no sandbox, and will have none until somebody changes that. Any other error says only that
+ * This machine, or this workspace, has no sandbox, and will have none until a person changes the system. Any other error says only that
  * it could not be tried.
  */
 export class NoSandboxHere extends Error {}

@@ -35,7 +35,7 @@ export function probeSandbox(
   return outcome
 }
 
-/** In doubt it is not: what nobody knows of a sandbox must not count as none. */
+/** An error of an unknown kind is not: a sandbox whose state is unknown must not count as none. */
 function isLasting(error: unknown): boolean {
   return error instanceof NoSandboxHere || setting('user/max_user_namespaces') === '0'
 }
