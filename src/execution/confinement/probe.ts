@@ -35,7 +35,7 @@ export function probeSandbox(
   return outcome
 }
 
-/** An error of an unknown kind is not: a sandbox whose state is unknown must not count as none. */
+/** Whether an error says that this machine has no sandbox. One of an unknown kind does not: a sandbox that was not tried is not none. */
 function isLasting(error: unknown): boolean {
   return error instanceof NoSandboxHere || setting('user/max_user_namespaces') === '0'
 }
