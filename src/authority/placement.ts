@@ -48,7 +48,7 @@ export function whyNotConfined(profile: SandboxProfile, { sandbox }: DecisionCon
   return `there is no sandbox: ${sandbox?.why ?? 'the execution context has none'}`
 }
 
-/** Whether there may be a sandbox, but it could not be tried. Even `yolo` runs nothing without it then: a cause may be made. */
+/** Whether there may be a sandbox, but it could not be tried. Even `yolo` runs nothing without it then, because a command could bring such a failure about. */
 export const isUntried = ({ sandbox }: DecisionContext): boolean => sandbox?.isUntried === true
 
 export const hasSandbox = ({ sandbox }: DecisionContext): boolean =>

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { createAgent, createMemoryStore, createSession, createSpawnTool, loadSession } from '../../src/index.ts'
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
-import type { ReplayClass, SessionStore, ToolContext, ToolDef } from '../../src/types.ts'
+import type { Agent, ReplayClass, SessionStore, ToolContext, ToolDef } from '../../src/types.ts'
 
 type Tools = Record<string, ToolDef>
 
@@ -14,6 +14,14 @@ async function nextProcess(store: SessionStore, tools: Tools, ...script: Step[])
   const session = await loadSession(store, 's')
   const provider = scripted(...script)
   return { agent: createAgent({ provider, session, tools }), provider }
+}
+
+/** Begins a run, and leaves it after `begun`. */
+async function leaveAfter(begun: Promise<void>, agent: Agent): Promise<void> {
+  const run = agent.run({ prompt: 'go' })
+  await begun
+  await agent.leave()
+  await run
 }
 
 /** A reply that never comes. */
@@ -86,10 +94,7 @@ test.each(['pure', 'keyed'] as const)(
     const store = createMemoryStore()
     const { tools, begun, starts } = endless(replay)
     const agent = await firstProcess(store, tools, [call('1', 'work'), call('2', 'other')])
-    const run = agent.run({ prompt: 'go' })
-    await begun
-    await agent.leave()
-    await run
+    await leaveAfter(begun, agent)
     expect((await typesIn(store)).filter((type) => type === 'call_result')).toEqual([])
     const next = await nextProcess(store, tools, 'Done.')
     await next.agent.run()
@@ -102,10 +107,7 @@ test('ST19 an opaque call that was under way is told as unknown, and calls that 
   const store = createMemoryStore()
   const { tools, begun, starts } = endless('opaque')
   const agent = await firstProcess(store, tools, [call('1', 'work'), call('2', 'other')])
-  const run = agent.run({ prompt: 'go' })
-  await begun
-  await agent.leave()
-  await run
+  await leaveAfter(begun, agent)
   const next = await nextProcess(store, tools, 'Done.')
   expect(next.agent.session!.pending).toEqual([])
   await next.agent.run()
@@ -118,10 +120,7 @@ test('ST19 a child that works during leave goes on where it was, in the next pro
   const model = silent()
   const tools = { spawn: createSpawnTool() }
   const agent = await firstProcess(store, tools, [call('1', 'spawn', { task: 'help' })], model.step)
-  const run = agent.run({ prompt: 'go' })
-  await model.asked
-  await agent.leave()
-  await run
+  await leaveAfter(model.asked, agent)
   const child = await store.read('s/1')
   expect(child.at(-1)).toMatchObject({ type: 'run_ended', status: 'left' })
   const next = await nextProcess(store, tools, 'From the child.', 'Done.')
@@ -159,10 +158,7 @@ test('ST19 an opaque call that is left closes the calls that its child left open
   )
   const tools = { spawning, ...child.tools }
   const agent = await firstProcess(store, tools, [call('1', 'spawning')], [call('c', 'work')])
-  const run = agent.run({ prompt: 'go' })
-  await child.begun
-  await agent.leave()
-  await run
+  await leaveAfter(child.begun, agent)
   const next = await nextProcess(store, tools, 'Done.')
   await next.agent.run()
   expect(texts(next.agent.turns)[2]).toMatch(/←Interrupted: the process stopped/)
@@ -174,10 +170,7 @@ test('a prompt in place of a left call says that the call had begun', async () =
   const store = createMemoryStore()
   const { tools, begun } = endless('keyed')
   const agent = await firstProcess(store, tools, [call('1', 'work'), call('2', 'other')])
-  const run = agent.run({ prompt: 'go' })
-  await begun
-  await agent.leave()
-  await run
+  await leaveAfter(begun, agent)
   const next = await nextProcess(store, tools, 'Done.')
   await next.agent.run({ prompt: 'Something else.' })
   expect(texts(next.agent.turns)[2]).toBe(

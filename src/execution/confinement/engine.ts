@@ -109,22 +109,20 @@ export function whyNotNow(error: unknown): string {
 
 const room = 'Make room there, or set TMPDIR to another folder'
 const folder = 'Set TMPDIR to a folder that you may write'
+const others = 'Close other programs, and try again'
 const remedies: Readonly<Record<string, string>> = {
-  ...{
-    ENOSPC: room,
-    EDQUOT: room,
-    EROFS: folder,
-    EACCES: folder,
-    EPERM: folder,
-    ENOENT: folder,
-    ENOTDIR: folder,
-    EEXIST: folder,
-  },
-  ...{ EMFILE: 'Raise the limit of open files (`ulimit -n`)', ENFILE: 'Close other programs, and try again' },
-  ...{
-    EAGAIN: 'End other processes, or raise their limit (`ulimit -u`)',
-    ENOMEM: 'Close other programs, and try again',
-  },
+  ENOSPC: room,
+  EDQUOT: room,
+  EROFS: folder,
+  EACCES: folder,
+  EPERM: folder,
+  ENOENT: folder,
+  ENOTDIR: folder,
+  EEXIST: folder,
+  EMFILE: 'Raise the limit of open files (`ulimit -n`)',
+  ENFILE: others,
+  EAGAIN: 'End other processes, or raise their limit (`ulimit -u`)',
+  ENOMEM: others,
 }
 
 function notNow(profile: SandboxProfile, error: unknown): Error {
